@@ -1,53 +1,93 @@
-// Databases that earlier versions of the package have written (`data/golden/`): this one opens each of them and loses
-// nothing. `LODGER_GOLDEN=NAME` writes one: a database as this package, in this browser, has left it.
+// Databases that earlier versions of the package have written (`data/golden/`): this one opens each of them, loses nothing, and
+// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes four, as this package leaves them in this browser.
+// `NAME-over` has weeks that are over, `NAME-tools` tools and people, `NAME-trouble` failures, queue and bench. `NAME-open` is of
+// a page that died at work.
 //
-// A key that signs cannot be taken out of a browser, so what it has signed is `unverifiable` afterwards.
+// Whatever a page was at when it died is raw rows in the file: another page reads them, and opens them only then. A key that
+// signs cannot be taken out of a browser, so what it has signed is `unverifiable` afterwards.
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { crasher } from "../lib/crash.mjs";
+import { dump, goldens, read, restore, write } from "../lib/golden.mjs";
 
-const DIR = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "data", "golden");
+/** Who writes the databases, and with the page tools or without. */
+const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], open: [open, false] };
+const DATABASE = "lodger:golden";
 
 export default function (test) {
   const name = process.env.LODGER_GOLDEN;
   if (name) {
-    test(`writing ${name}`, async (t) => {
-      const page = await t.tab();
-      await page.evaluate(begin);
-      await page.evaluate(weeks);
-      const shown = await page.evaluate(show);
-      await page.evaluate(() => ws.close());
-      const database = await page.evaluate(dump);
-      fs.mkdirSync(DIR, { recursive: true });
-      fs.writeFileSync(path.join(DIR, `${name}.json`), `${JSON.stringify({ shown, ...database })}\n`);
-    });
-  }
-  for (const file of fs.readdirSync(DIR).filter((file) => file.endsWith(".json"))) {
-    test(`${file} opens, shows what it showed, replays and goes on`, async (t) => {
-      const { shown, ...database } = JSON.parse(fs.readFileSync(path.join(DIR, file), "utf8"));
-      const page = await t.tab();
-      await page.evaluate(restore, database);
-      await page.evaluate(open);
-      const seen = await page.evaluate(show);
-      // Members may be added; what was there stays.
-      includes(seen, shown, "shown");
-      for (const { session, hmac_status } of await page.evaluate(async () => T.plain(await ws.sessions.list({ withVerification: true })))) assert.equal(hmac_status, "unverifiable", session.id);
-      const replayed = await page.evaluate(async () => T.plain(await Promise.all(["default", "notes", "broken"].map(async (id) => ws.sessions.replay(await ws.sessions.export(id))))));
-      // Another version may decide otherwise; it has to be the same where it is the same machine.
-      for (const one of replayed) assert.ok(one.same || one.package !== t.env.pkg.manifest.version, JSON.stringify(one));
-      await page.evaluate(begin);
-      const went = await page.evaluate(async () => {
-        await ws.sessions.recover("broken", { action: "resume" }).catch(() => {});
-        const outcomes = [];
-        for (const id of ["default", "notes", "broken"]) outcomes.push((await ws.wait((await ws.sessions.prompt(id, "And now?")).runId)).outcome);
-        return T.plain({ outcomes, pages: await ws.pages.tree(), history: await Promise.all(["default", "notes"].map((sessionId) => ws.history({ sessionId }))), statuses: (await ws.sessions.list({ withVerification: true })).map((one) => one.hmac_status) });
+    for (const [what, [work, pageTools]] of Object.entries(WRITERS)) {
+      test(`writing ${name}-${what}`, async (t) => {
+        const under = await written(t, work, pageTools);
+        const page = await tab(t);
+        const database = await page.evaluate(dump, DATABASE);
+        const first = await page.evaluate(([pageTools]) => opened(pageTools).then(show), [pageTools]);
+        await page.evaluate((then) => until(() => Date.now() > then), Date.now());
+        const shown = alike(first, await page.evaluate(() => show()));
+        write(`${name}-${what}`, { pageTools, under, shown, ...database });
       });
-      assert.deepEqual(went.outcomes, ["completed", "completed", "completed"]);
+    }
+    return;
+  }
+  for (const { name, differs } of goldens()) {
+    test(`${name} opens, shows what it showed, replays and goes on`, async (t) => {
+      const { shown, under = {}, pageTools = true, ...database } = read(name);
+      const page = await tab(t);
+      await page.evaluate(restore, [DATABASE, database]);
+      await page.evaluate(([pageTools]) => opened(pageTools), [pageTools]);
+      if (under.hers) await page.evaluate(() => swept());
+      // Members may be added; what was there stays.
+      includes(await page.evaluate(() => show()), shown, "shown");
+      for (const [id, status] of Object.entries(await page.evaluate(() => statuses()))) assert.equal(status, "unverifiable", id);
+      await replays(page, differs);
+      const went = await page.evaluate((under) => goOn(under), under);
+      for (const [what, outcome] of Object.entries(went.outcomes)) assert.equal(outcome, "completed", what);
+      assert.deepEqual(went.refused, under.hers ? { hers: "permission_denied", gone: "session_not_found" } : {});
       includes(went.pages, shown.pages, "pages");
-      assert.ok(went.history[1].length >= shown.histories.notes.length + 2);
+      for (const [id, history] of Object.entries(shown.histories)) {
+        const ids = went.histories[id].map((message) => message.id);
+        assert.deepEqual(history.map((message) => message.id).filter((id) => !ids.includes(id)), [], `messages of ${id}`);
+        assert.equal(went.histories[id].at(-1).status, "complete", id);
+      }
+      await replays(page, differs);
     });
   }
+}
+
+/** A tab in which everything below is at hand. */
+const tab = (t) => t.tab({ init: `Object.assign(globalThis, { patient: true }, { ${[opened, begin, equip, model, wire, run, held, denyUnknown, until, show, statuses, swept, goOn].map((part) => `${part.name}: ${part}`)} });` });
+
+/** The database is written: its page dies at work, or has come to an end. What is under way in it. */
+async function written(t, work, pageTools) {
+  const page = await tab(t);
+  const crash = await crasher(t, page);
+  const under = await page.evaluate(`(async () => { await opened(${pageTools}); await begin(); return (${work})(); })()`);
+  await crash();
+  if (work !== trouble) return under;
+  const next = await tab(t);
+  const again = await crasher(t, next);
+  await next.evaluate(afterwards);
+  await again();
+  return under;
+}
+
+/** What today's machine makes of each journal is what is stored, up to the entry where it is known to differ. */
+async function replays(page, differs) {
+  const replayed = await page.evaluate(async () => {
+    const ids = (await ws.sessions.list({ withVerification: true })).map(({ session }) => session.id);
+    return T.plain(Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await ws.sessions.replay(await ws.sessions.export(id))]))));
+  });
+  for (const [id, { same, firstDifference }] of Object.entries(replayed)) {
+    assert.equal(firstDifference?.seq, differs[id], `${id}: ${JSON.stringify(firstDifference)}`);
+    assert.equal(same, !(id in differs), id);
+  }
+}
+
+/** What is the same in both: when a lost page was found out depends on the moment of looking. */
+function alike(one, other) {
+  if (one === null || typeof one !== "object") return one === other ? one : undefined;
+  if (Array.isArray(one)) return one.map((item, n) => alike(item, other[n]));
+  return Object.fromEntries(Object.entries(one).map(([name, value]) => [name, alike(value, other[name])]));
 }
 
 /** Every member of `part` is in `whole`, as it is there. */
@@ -57,107 +97,321 @@ function includes(whole, part, where) {
   for (const [name, value] of Object.entries(part)) includes(whole?.[name], value, `${where}.${name}`);
 }
 
-async function open() {
-  globalThis.ws ??= await lodger.openWorkspace("golden");
+// ------------------------------------------------------------ in the page: what each has
+
+async function opened(pageTools) {
+  globalThis.ws ??= await lodger.openWorkspace("golden", { pageTools });
 }
 
-/** The agent runs, on a model that does what it is told. */
+/**
+ * The agent runs. A message says itself what its model does, call after call: `Do: [["call", "charge", { … }], ["say", "Done."]]`.
+ * While the page is patient, `hold` and the tools that hold last until `go()`; the page that goes on waits for nothing.
+ */
 async function begin() {
-  globalThis.ws ??= await lodger.openWorkspace("golden");
-  async function* stream({ messages }, { signal }) {
-    const last = messages.at(-1);
-    const text = typeof last.content === "string" ? last.content : JSON.stringify(last.content);
-    yield "Let me see. ";
-    if (text.includes("for ever")) await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    if (text.includes("break")) throw new Error("it broke");
-    if (last.role !== "tool" && text.includes("page")) return void (yield { choices: [{ delta: { tool_calls: [{ index: 0, id: "call", function: { name: "create_page", arguments: JSON.stringify({ title: "Shelves", content: "Sorted, see [[Stock]]." }) } }] }, finish_reason: "tool_calls" }] });
-    yield "Done, with ünïcödé 🙂.";
-  }
-  if (ws.status().lifecycle !== "Running") await ws.startAgent({ provider: { kind: "custom", model: "golden", stream }, permissions: { default: "allow" } });
+  if (ws.status().lifecycle === "Running" || ws.status().lifecycle === "Suspended") return;
+  globalThis.rec = T.record();
+  equip();
+  await ws.startAgent({
+    provider: model("golden"), providers: { spare: model("spare"), wire: wire(), closed: wire(403), slow: wire(429) }, fallback: ["spare"],
+    models: { custom: { golden: { price: [1, 2] } } }, processType: "Orchestrator", permissions: { tools: { charge: "ask", wipe: "deny" } },
+  });
 }
 
-/** What a database of a few weeks has in it. */
-async function weeks() {
+function model(name) {
+  const thrown = new Set();
+  return { kind: "custom", model: name, async *stream({ messages }, { signal }) {
+    const text = ({ content }) => (typeof content === "string" ? content : content.map((part) => part.text ?? "").join("\n"));
+    const steps = ({ role, content }) => role === "user" && content && /Do: (\[\[.*\]\])/.exec(text({ content }))?.[1];
+    const from = messages.findLastIndex(steps);
+    const at = messages.slice(from + 1).filter(({ role }) => role === "assistant").length;
+    const [what, ...said] = (from < 0 ? [] : JSON.parse(steps(messages[from])))[at] ?? ["say", "Done, with ünïcödé 🙂."];
+    const usage = { choices: [], usage: { prompt_tokens: 12, completion_tokens: 7 } };
+    if (what === "throw" && patient && !thrown.has(said[0])) { thrown.add(said[0]); throw Object.assign(new Error("it broke"), { code: said[0] }); }
+    if (what === "hold") { yield said[0]; await held(signal); }
+    if (what !== "call") return yield* [what === "say" ? said[0] : "At last.", usage];
+    const calls = said.flatMap((name, n) => (n % 2 ? [] : [{ index: n / 2, id: `call_${n / 2}`, type: "function", function: { name, arguments: JSON.stringify(said[n + 1]) } }]));
+    yield* ["I see to it. ", { choices: [{ delta: { tool_calls: calls }, finish_reason: "tool_calls" }] }, usage];
+  } };
+}
+
+/** Until `go()`, or it is aborted. */
+function held(signal) {
+  if (!patient) return;
+  return new Promise((resolve) => { signal.addEventListener("abort", resolve); (globalThis.holds ??= []).push(resolve); globalThis.go = () => { for (const hold of holds.splice(0)) hold(); }; });
+}
+
+/** A provider over HTTP, which refuses the first key that it is given, and answers the second with this status. */
+function wire(status = 200) {
+  const event = (data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+  const block = (index, content_block, ...deltas) => [{ type: "content_block_start", index, content_block }, ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })), { type: "content_block_stop", index }];
+  const answer = [
+    { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-6", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 12, output_tokens: 1 } } },
+    ...block(0, { type: "thinking", thinking: "", signature: "" }, { type: "thinking_delta", thinking: "A wire." }, { type: "signature_delta", signature: "c2lnbmVk" }),
+    ...block(1, { type: "text", text: "" }, { type: "text_delta", text: "By the wire." }),
+    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 7 } }, { type: "message_stop" },
+  ];
+  const refusal = (status, type) => new Response(JSON.stringify({ type: "error", error: { type, message: "not now" } }), { status, headers: { "content-type": "application/json", "retry-after": "100" } });
+  return {
+    kind: "anthropic", apiKey: ({ refused }) => (refused ? "sk-new-0123456789" : "sk-old-0123456789"),
+    async fetch(url, { headers }) {
+      if (new Headers(headers).get("x-api-key") === "sk-old-0123456789") return refusal(401, "authentication_error");
+      if (status === 200 || !patient) return new Response(answer.map(event).join(""), { headers: { "content-type": "text/event-stream" } });
+      return refusal(status, status === 403 ? "permission_error" : "rate_limit_error");
+    },
+  };
+}
+
+/** The tools. `pay` and `ship` hold, with an effect that nobody knows of when their page dies. */
+function equip() {
+  const amount = { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] };
+  const standard = { version: 1, vendor: "acme", validate: (value) => (value.amount > 0 ? { value } : { issues: [{ message: "more than that", path: ["amount"] }] }), jsonSchema: { input: () => amount } };
+  const effect = async (args, { signal }) => { await held(signal); return "sent"; };
+  for (const [name, more] of Object.entries({
+    get_weather: { readOnly: true, inputSchema: { type: "object", properties: { city: { type: "string" } } }, execute: ({ city }) => `18 °C in ${city}` },
+    charge: { execute: () => ({ charged: true }) },
+    wipe: { destructive: true, execute: () => "gone" },
+    ask_colleague: { openWorld: false },
+    fill_form: { inputSchema: { "~standard": standard }, execute: () => "filled in" },
+    pay: { concurrency: "parallel", onResume: "fail", execute: effect, lookup: () => null },
+    ship: { concurrency: "parallel", execute: effect },
+  })) ws.tools.register({ name, description: "A tool of the shop.", inputSchema: amount, ...more });
+}
+
+const run = async (id, input, options) => ws.wait((await ws.sessions.prompt(id, input, options)).runId);
+
+/** A person does not want done again what may have been done. */
+const denyUnknown = () => ws.addEventListener("agent:permission-required", ({ detail }) => detail.reason === "unknown_outcome" && detail.respond("deny"));
+
+/** Looks until it is so. */
+async function until(what) {
+  for (let n = 0; !(await what()); n++) { if (n > 3_000) throw new Error(`never: ${what}`); await new Promise((done) => setTimeout(done, 20)); }
+}
+
+/** Everything that a person could see. */
+async function show() {
   const s = ws.sessions;
-  const run = async (id, text, options) => ws.wait((await s.prompt(id, text, options)).runId);
+  const ids = (await s.list({ withVerification: true })).map(({ session }) => session.id).sort();
+  const each = async (read) => Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await read(id)])));
+  const [file] = (await ws.history()).flatMap((message) => message.parts).filter((part) => part.type === "file");
+  return T.plain({
+    sessions: (await s.list({ withVerification: true })).map((one) => one.session),
+    histories: await each((sessionId) => ws.history({ sessionId })),
+    journals: await each(async (id) => (await s.journal(id, { limit: 1_000 })).map(({ seq, type, hash }) => [seq, type, hash].join(" "))),
+    events: await each((id) => s.events(id)),
+    receipts: await each((id) => s.receipts(id)),
+    handoffs: await each((id) => s.handoffs(id)),
+    pages: await ws.pages.tree(),
+    trash: await ws.pages.trash(),
+    keys: await ws.keys.list(),
+    ...((await ws.pages.tree()).length && { versions: await ws.pages.versions("stock") }),
+    ...(file && { file: await (await ws.file(file.fileId)).text() }),
+  });
+}
+
+async function statuses() {
+  return Object.fromEntries((await ws.sessions.list({ withVerification: true })).map(({ session, hmac_status }) => [session.id, hmac_status]));
+}
+
+/** The time of the removed session is over: nothing is left of it, and the workspace that was borrowed for this is free. */
+async function swept() {
+  await statuses();
+  await until(async () => !(await T.dump("golden")).heads.some(([[id]]) => id === "gone"));
+  await until(async () => !(await navigator.locks.query()).held.some(({ name }) => name === "lodger:golden"));
+}
+
+// ------------------------------------------------------------ in the page: what is written
+
+/** Weeks that are over: pages, files, versions, copies, a failure, a stop. */
+async function over() {
+  const s = ws.sessions;
   await ws.pages.create({ title: "Stock", content: "What there is." });
-  await run("default", "Make a page of the shelves.");
-  await run("default", { text: "What does it say?", files: [new File(["a line of text"], "a.txt", { type: "text/plain" })] });
+  await ws.pages.create({ title: "Cellar", content: "Below the [[Stock]].", parentSlug: "stock" });
+  await ws.pages.create({ title: "Attic" });
+  await run("default", `Make a page of the shelves. Do: [["call","create_page",{"title":"Shelves","content":"Sorted, see [[Stock]]."}]]`);
+  await run("default", { text: "What does it say?", files: [new File(["a line of text"], "a.txt", { type: "text/plain" })], metadata: { shelf: 3 } }, { context: "The shop is closed.", idempotencyKey: "once" });
   await ws.pages.update("stock", { content: "What there was." });
+  await ws.pages.rename("shelves", "Racks");
+  await ws.pages.delete("attic");
   await s.launch({ id: "notes", displayName: "Notes" });
   await run("notes", "First.");
   await ws.clearConversation("notes");
   await run("notes", "Second.");
   const [asked] = await ws.history({ sessionId: "notes" });
   await run("notes", "Second, but better.", { replaces: asked.id });
+  await (await ws.regenerate(undefined, { sessionId: "notes" })).result;
   await s.stop("notes", "a pause");
   await s.restart("notes");
-  const { runId } = await s.prompt("notes", "for ever");
+  const { runId } = await s.prompt("notes", `For ever. Do: [["hold","Let me see. "]]`);
+  await rec.seen(({ type, detail }) => type === "agent:message-chunk" && detail.runId === runId);
   ws.interrupt({ runId });
   await ws.wait(runId);
+  await s.rename("notes", "Old notes");
   await s.launch({ id: "broken" });
-  await run("broken", "break now");
+  await run("broken", `Do: [["throw","context_length"]]`);
   await s.recover("broken", { reason: "sandbox_failed", detail: "the page said so" });
+  const text = (text) => [{ type: "text", text }];
+  await s.launch({ id: "old", messages: [{ role: "user", parts: text("What do dragons breathe?") }, { role: "assistant", parts: text("Fire.") }] });
+  await s.fork("old");
+  await s.import(await s.export("old"));
   await s.runOnce("One task.");
+  await ws.keys.set("anthropic", "sk-ant-golden-0123456789");
+  await ws.stopAgent();
+  return {};
 }
 
-/** Everything that a person could see. */
-async function show() {
+/** What tools, people, limits and schemas do to runs. */
+async function tools() {
   const s = ws.sessions;
-  const ids = ["default", "notes", "broken"];
-  const each = async (read) => Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await read(id)])));
-  return T.plain({
-    sessions: (await s.list({ withVerification: true })).map((one) => one.session),
-    histories: await each((sessionId) => ws.history({ sessionId })),
-    journals: await each(async (id) => (await s.journal(id)).map(({ seq, type, hash }) => [seq, type, hash].join(" "))),
-    events: await each((id) => s.events(id)),
-    receipts: await each((id) => s.receipts(id)),
-    handoffs: await each((id) => s.handoffs(id)),
-    pages: await ws.pages.tree(),
-    versions: await ws.pages.versions("stock"),
-    file: await (await ws.file((await ws.history()).flatMap((message) => message.parts).find((part) => part.type === "file").fileId)).text(),
-  });
+  const answers = [["allow_once"], ["deny", { reason: "too dear" }], ["always_allow"]];
+  ws.addEventListener("agent:permission-required", ({ detail }) => answers.length && detail.respond(...answers.shift()));
+  ws.addEventListener("agent:tool-call", ({ detail: { tool, status, toolCallId } }) => tool === "ask_colleague" && status === "started" && ws.tools.resolve(toolCallId, { result: { rate: 4 } }));
+  await s.launch({ id: "tools" });
+  await run("tools", `Do: [["call","fill_form",{"amount":0},"fill_form",{"amount":1}],["call","charge",{"amount":1},"charge",{"amount":2}],["call","wipe",{"amount":3},"ask_colleague",{"amount":4}]]`);
+  // Asked about a call of the page's own.
+  await ws.tools.execute("charge", { amount: 5 });
+  await ws.tools.revoke("charge");
+  await ws.configureAgent({ permissions: { decide: () => "allow" } });
+  await run("tools", `Do: [["call","charge",{"amount":6}]]`);
+  await ws.configureAgent({ permissions: { tools: { charge: "ask", wipe: "deny" } }, budgets: { run: { turns: 1 } } });
+  await run("tools", `Do: [["call","get_weather",{"city":"Rome"}]]`);
+  await ws.configureAgent({ budgets: null });
+  await s.launch({ id: "form" });
+  const json = { type: "object", properties: { day: { type: "string" } }, required: ["day"] };
+  const schema = { "~standard": { version: 1, vendor: "acme", validate: (value) => (typeof value.day === "string" ? { value } : { issues: [{ message: "no day", path: ["day"] }] }), jsonSchema: { input: () => json } } };
+  await run("form", `Do: [["say","{\\"day\\":7}"],["say","{\\"day\\":\\"Monday\\"}"]]`, { schema });
+  await s.launch({ id: "team" });
+  await run("team", `Do: [["call","delegate",{"process":"Researcher","task":"Look. Do: [[\\"call\\",\\"get_weather\\",{\\"city\\":\\"Rome\\"}],[\\"say\\",\\"Warm.\\"]]"}]]`);
+  return {};
 }
 
-/** The database as it lies there: stores, keys and rows; bytes as base64. */
-async function dump() {
-  const wait = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = reject; });
-  const database = await wait(indexedDB.open("lodger:golden"));
-  const stores = {};
-  const plain = async (value) => {
-    if (typeof value === "string") return value;
-    const [blob] = Array.isArray(value) ? value : [value];
-    if (blob instanceof Blob) return { blob: btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer()))), type: blob.type, list: Array.isArray(value) };
-    if (blob instanceof ArrayBuffer || ArrayBuffer.isView(blob)) return { bytes: btoa(String.fromCharCode(...new Uint8Array(blob.buffer ?? blob))), rest: value.slice?.(1) };
-    return null; // a key that no script reads
-  };
-  for (const name of database.objectStoreNames) {
-    const store = () => database.transaction(name).objectStore(name);
-    const [keys, values] = [await wait(store().getAllKeys()), await wait(store().getAll())];
-    const rows = [];
-    for (const [at, key] of keys.entries()) {
-      const value = await plain(values[at]);
-      if (value !== null) rows.push([key, value]);
-    }
-    stores[name] = rows;
+/** Providers that refuse, a queue, a bench, a page that dies with effects under way. */
+async function trouble() {
+  const s = ws.sessions;
+  for (const [id, text] of [["wire", "Hello."], ["closed", "Hello."], ["spare", `Do: [["throw","overloaded"]]`]]) {
+    await s.launch({ id: `by-${id}`, provider: id });
+    await run(`by-${id}`, text);
   }
-  const { version } = database;
-  database.close();
-  return { version, stores };
+  await s.launch({ id: "desk" });
+  const chunk = (runId) => rec.seen(({ type, detail }) => type === "agent:message-chunk" && detail.runId === runId);
+  const { runId } = await s.prompt("desk", `Do: [["hold","Let me see. "]]`);
+  await chunk(runId);
+  const later = await ws.sendMessage("Later.", { sessionId: "desk", whenBusy: "queue" });
+  const never = await ws.sendMessage("Never.", { sessionId: "desk", whenBusy: "queue" });
+  await ws.sendMessage("By the way.", { sessionId: "desk", whenBusy: "steer" });
+  const view = ws.view("desk");
+  view.subscribe(() => {});
+  await until(() => view.getSnapshot().queue.length === 3);
+  const [first, second] = view.getSnapshot().queue;
+  await ws.queue.edit(first.id, "Later, please.");
+  await ws.queue.remove(second.id);
+  go();
+  await Promise.all([runId, later.runId, never.runId].map((id) => ws.wait(id)));
+  const stopped = await s.prompt("desk", `Do: [["hold","Let me see. "]]`);
+  await chunk(stopped.runId);
+  const waits = await ws.sendMessage("After a pause.", { sessionId: "desk", whenBusy: "queue" });
+  ws.interrupt({ runId: stopped.runId });
+  await ws.wait(stopped.runId);
+  await ws.queue.release("desk");
+  await ws.wait(waits.runId);
+  const benched = await s.prompt("desk", `Do: [["hold","Let me see. "]]`);
+  await chunk(benched.runId);
+  await s.bench("desk");
+  await s.play("desk");
+  await rec.seen(({ type, detail }) => type === "agent:message-chunk" && detail.runId === benched.runId && detail.epoch);
+  await until(() => globalThis.holds?.length);
+  go();
+  await ws.wait(benched.runId);
+  await s.launch({ id: "lost" });
+  await s.prompt("lost", `Do: [["call","pay",{"amount":7},"ship",{"amount":8}]]`);
+  await until(async () => (await s.journal("lost")).filter(({ type }) => type === "ordered").length === 2 && holds.length === 2);
+  return {};
 }
 
-async function restore({ version, stores }) {
-  const request = indexedDB.open("lodger:golden", version);
-  request.onupgradeneeded = () => { for (const name of Object.keys(stores)) request.result.createObjectStore(name); };
-  const database = await new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = reject; });
-  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const value = (row) => {
-    if (typeof row === "string") return row;
-    if ("blob" in row) { const blob = new Blob([bytes(row.blob)], { type: row.type }); return row.list ? [blob] : blob; }
-    return [bytes(row.bytes).buffer, ...(row.rest ?? [])];
-  };
-  const transaction = database.transaction(Object.keys(stores), "readwrite");
-  for (const [name, rows] of Object.entries(stores)) for (const [key, row] of rows) transaction.objectStore(name).put(value(row), key);
-  await new Promise((resolve, reject) => { transaction.oncomplete = resolve; transaction.onabort = reject; });
+/** The same workspace after its page has died, and with it the key that signs: what is found is of nobody known. */
+async function afterwards() {
+  const database = await T.database("golden");
+  const transaction = database.transaction("vault", "readwrite");
+  transaction.objectStore("vault").delete(1);
+  await T.done(transaction);
   database.close();
+  await opened(false);
+  patient = false;
+  await begin();
+  // Nobody can be asked any more what became of its call.
+  ws.tools.unregister("ship");
+  await ws.sessions.recover("lost", { action: "reconnect" });
+  const [{ runId }] = await ws.history({ sessionId: "lost" });
+  await ws.wait(runId);
+}
+
+/** A page at work, in all that it can be at; it dies with this. */
+async function open() {
+  const s = ws.sessions;
+  const launched = async (id, input, options) => { await s.launch({ id, ...options }); return (await s.prompt(id, input)).runId; };
+  const hold = `Do: [["hold","Let me see. "]]`;
+  await ws.setOperator({ subject: "ada", issuer: "https://id.example" });
+  await ws.wait(await launched("hers", { text: "Hers.", files: [new File(["a line of hers"], "b.txt", { type: "text/plain" })] }));
+  await ws.setOperator({ subject: "local" });
+  await s.launch({ id: "gone" });
+  const runs = { default: (await ws.sendMessage(hold)).runId };
+  const queued = [];
+  for (const [text, whenBusy] of [["Then this.", "queue"], ["By the way.", "steer"], ["Then that.", "queue"]]) queued.push((await ws.sendMessage(text, { whenBusy })).runId);
+  runs.asks = await launched("asks", `Do: [["call","charge",{"amount":1}]]`);
+  runs.hands = await launched("hands", `Do: [["call","ask_colleague",{"amount":1}]]`);
+  runs.effect = await launched("effect", `Do: [["call","ship",{"amount":1},"pay",{"amount":2}]]`);
+  runs.team = await launched("team", `Do: [["call","delegate",{"process":"Worker","task":"Look. Do: [[\\"hold\\",\\"I look. \\"]]"}]]`);
+  runs.benched = await launched("benched", hold);
+  runs.slow = await launched("slow", "Hello.", { provider: "slow" });
+  const pause = await launched("pause", hold);
+  const after = (await ws.sendMessage("After a pause.", { sessionId: "pause", whenBusy: "queue" })).runId;
+  ws.interrupt({ runId: pause });
+  await ws.wait(pause);
+  await rec.seen(({ type, detail }) => type === "agent:message-chunk" && detail.runId === runs.benched);
+  await s.bench("benched");
+  const { detail: { requestId } } = await rec.seen(({ type }) => type === "agent:permission-required");
+  const { detail: { toolCallId } } = await rec.seen(({ type, detail }) => type === "agent:tool-call" && detail.tool === "ask_colleague");
+  const entries = async (id, kind) => (await s.journal(id)).filter(({ type }) => type === kind).length;
+  await until(async () => await entries("effect", "ordered") === 2 && await entries("slow", "retrying") === 1 && await entries("team", "delegated") === 1);
+  // Drafts are written past the commits.
+  await until(async () => { const drafts = (await T.dump("golden")).drafts.map(([[session]]) => session); return ["default", "team"].every((id) => drafts.includes(id)); });
+  await s.remove("gone");
+  return { runs, queued, after, requestId, toolCallId, hers: { subject: "ada", issuer: "https://id.example" } };
+}
+
+// ------------------------------------------------------------ in the page: going on
+
+/** Goes on with all that was under way, and then with each session. */
+async function goOn({ runs = {}, queued = [], after, requestId, toolCallId, hers }) {
+  const s = ws.sessions;
+  patient = false;
+  await begin();
+  denyUnknown();
+  const outcomes = {};
+  const ends = async (what, runId) => { const { outcome, error } = await ws.wait(runId); outcomes[what] = error ? `${outcome}: ${error.message}` : outcome; };
+  const refused = {};
+  if (hers) {
+    for (const id of ["hers", "gone"]) refused[id] = (await T.refused(() => s.prompt(id, "And now?"))).code;
+    await ws.setOperator(hers);
+    await ends("hers", (await s.prompt("hers", "And now?")).runId);
+    await ws.setOperator({ subject: "local" });
+  }
+  // What waits for a person waits again by itself.
+  for (const id of Object.keys(runs)) {
+    if (id === "default") await ws.resume();
+    else if (id === "benched") await s.play(id);
+    else if (!["asks", "hands"].includes(id)) await s.recover(id, { action: "reconnect" });
+  }
+  if (requestId) await ws.resolvePermission(requestId, "allow_once");
+  if (toolCallId) await ws.tools.resolve(toolCallId, { result: { rate: 4 } });
+  if (after) await ws.queue.release("pause");
+  for (const [id, runId] of Object.entries({ ...runs, ...queued, ...(after && { after }) })) await ends(id, runId);
+  for (const { session } of await s.list({ withVerification: true })) {
+    const { id, status } = session;
+    if (id === "hers") continue;
+    if (["failed", "sandbox_failed"].includes(status)) await s.recover(id, { action: "resume" });
+    if (status === "stopped") await s.restart(id);
+    await ends(`${id}, once more`, (await s.prompt(id, "And now?")).runId);
+  }
+  const ids = (await s.list({ withVerification: true })).map(({ session }) => session.id);
+  return T.plain({ outcomes, refused, pages: await ws.pages.tree(), histories: Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await ws.history({ sessionId: id })]))) });
 }

@@ -42,6 +42,8 @@ mod cases {
     mod file;
     /// What a newer version of the package has stored.
     mod format;
+    /// Databases of earlier versions.
+    mod golden;
     /// Rows that somebody has changed.
     mod integrity;
     /// Trials of keys.

@@ -1,0 +1,295 @@
+//! Databases that earlier versions of the package have written (`pkg-tests/data/golden`), read and gone on with by this one.
+//!
+//! The package's suite of the same name does that in a browser. Here a change of a format is seen in a second: chains, entries
+//! and machine, what is shown, and that all that was under way comes to its end.
+
+use crate::support::desk::Desk;
+use lodger::harness::{Harness, Input, Options};
+use lodger::journal::{FORMAT, GENESIS, Row};
+use lodger::ports::{Commit, Key, MemoryStore, Part, PatternEngine, Table, Write};
+use lodger::session::{Session, replay};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Kinds that no golden has, and why.
+const IN_NONE: [(&str, &str); 1] = [("offline", "it is younger than the last golden")];
+
+/// A database in its file.
+struct Golden {
+    name: String,
+    /// The first entry of a session that today's machine makes otherwise.
+    differs: BTreeMap<String, u64>,
+    file: Value,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("pkg-tests/data/golden")
+}
+
+fn table() -> Value {
+    serde_json::from_str(&fs::read_to_string(root().join("table.json")).unwrap()).unwrap()
+}
+
+fn goldens() -> Vec<Golden> {
+    let read = |(name, said): (&String, &Value)| Golden {
+        name: name.clone(),
+        differs: serde_json::from_value(said.get("differs").cloned().unwrap_or_else(|| json!({}))).unwrap(),
+        file: serde_json::from_str(&fs::read_to_string(root().join(format!("{name}.json"))).unwrap())
+            .unwrap(),
+    };
+    table().as_object().unwrap().iter().map(read).collect()
+}
+
+impl Golden {
+    /// The rows of a store, by their keys.
+    fn rows(&self, store: &str) -> Vec<(Key, &Value)> {
+        let part = |part: &Value| match part.as_u64() {
+            Some(number) => Part::Number(number),
+            None => Part::Text(part.as_str().unwrap().into()),
+        };
+        let rows = self.file["stores"][store].as_array().unwrap();
+        rows.iter().map(|row| (row[0].as_array().unwrap().iter().map(part).collect(), &row[1])).collect()
+    }
+
+    /// The texts of each journal, in order.
+    fn journals(&self) -> BTreeMap<String, Vec<&str>> {
+        let mut journals = BTreeMap::<_, Vec<_>>::new();
+        for (key, row) in self.rows("entries") {
+            let [Part::Text(session), Part::Number(_)] = key.as_slice() else { panic!("{key:?}") };
+            journals.entry(session.clone()).or_default().push(row.as_str().unwrap());
+        }
+        journals
+    }
+
+    /// The same database, on a disk of the host. Bytes stand outside the core.
+    fn store(&self) -> MemoryStore {
+        let mut store = MemoryStore::new();
+        for table in Table::ALL {
+            for (key, row) in self.rows(table.name()) {
+                let value = row.as_str().unwrap_or_default().into();
+                let writes = vec![Write::Put { table, key, value }];
+                store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+            }
+        }
+        store
+    }
+
+    /// A page on that disk, a day later.
+    fn page(&self) -> Desk {
+        let rows = self.journals().into_values().flatten();
+        let last = rows.map(|row| Row::from_text(row).unwrap().read().unwrap().0.at).max().unwrap();
+        let mut page = Desk::on(self.store(), last + 86_400_000, "local");
+        page.harness = Harness::new(Options {
+            name: "golden".into(),
+            page_tools: self.file["pageTools"] != false,
+            holder: "h".into(),
+            operator: Options::local_operator(),
+        });
+        page.key = Some("golden");
+        page
+    }
+
+    /// The runs that were under way, by their sessions.
+    fn under(&self) -> impl Iterator<Item = (&str, &str)> {
+        let runs = self.file["under"]["runs"].as_object().into_iter().flatten();
+        runs.map(|(session, run)| (session.as_str(), run.as_str().unwrap()))
+    }
+}
+
+/// Every member of `part` is in `whole`, as it is there.
+fn includes(whole: &Value, part: &Value, place: &str) {
+    match (whole, part) {
+        (Value::Object(_), Value::Object(members)) => {
+            for (name, member) in members {
+                includes(&whole[name], member, &format!("{place}.{name}"));
+            }
+        }
+        (Value::Array(list), Value::Array(items)) => {
+            assert_eq!(list.len(), items.len(), "{place}");
+            for (at, (whole, part)) in list.iter().zip(items).enumerate() {
+                includes(whole, part, &format!("{place}.{at}"));
+            }
+        }
+        _ => assert_eq!(whole, part, "{place}"),
+    }
+}
+
+#[test]
+fn no_golden_has_changed_and_none_is_lost() {
+    let table = table();
+    let known = table.as_object().unwrap();
+    let files = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let found: BTreeSet<_> = files.filter(|file| file != "table.json").collect();
+    assert_eq!(found, known.keys().map(|name| format!("{name}.json")).collect());
+    for (name, said) in known {
+        let bytes = fs::read(root().join(format!("{name}.json"))).unwrap();
+        let sum: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(said["sha256"], sum, "{name} is what an earlier version has written: it stays as it is");
+        assert!(bytes.len() <= 400_000, "{name} is too large");
+        assert_eq!(
+            said.get("differs").is_some(),
+            said.get("why").is_some(),
+            "{name}: a reason for what differs"
+        );
+    }
+}
+
+#[test]
+fn every_kind_of_entry_is_in_a_golden() {
+    let source =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/journal/entry.rs")).unwrap();
+    let kinds = source.lines().filter_map(|line| {
+        let row = line.trim().strip_prefix("Input ").or(line.trim().strip_prefix("Decision "))?;
+        Some(row.split_once(" = \"")?.1.split_once('"')?.0.to_owned())
+    });
+    let kinds: BTreeSet<String> = kinds.collect();
+    assert!(kinds.len() > 40, "the table of entries is written in another way: {kinds:?}");
+    let goldens = goldens();
+    let rows = goldens.iter().flat_map(Golden::journals).flat_map(|(_, rows)| rows);
+    let found: BTreeSet<String> =
+        rows.map(|row| Row::from_text(row).unwrap().read().unwrap().0.kind).collect();
+    let excepted: BTreeSet<String> = IN_NONE.iter().map(|(kind, _)| (*kind).to_owned()).collect();
+    let missing: Vec<_> = kinds.difference(&found).filter(|kind| !excepted.contains(*kind)).collect();
+    assert!(
+        missing.is_empty(),
+        "no golden has {missing:?}: write one (pkg-tests/suites/golden.mjs), or say why not"
+    );
+    assert!(excepted.is_disjoint(&found), "they are in one");
+}
+
+#[test]
+fn each_journal_of_a_golden_is_whole_folds_to_its_head_and_replays() {
+    for golden in goldens() {
+        let heads: BTreeMap<_, _> = golden.rows("heads").into_iter().collect();
+        let mut differs = golden.differs.clone();
+        for (id, rows) in golden.journals() {
+            let place = format!("{}: {id}", golden.name);
+            let (mut hash, mut old) = (GENESIS.to_owned(), false);
+            for (at, text) in rows.iter().enumerate() {
+                let row = Row::from_text(text).unwrap();
+                assert_eq!(row.stored(), *text, "{place} {at}");
+                assert!(row.follows(&hash), "{place} {at}");
+                let (header, _) = row.read().unwrap_or_else(|error| panic!("{place}: {error}"));
+                assert_eq!(header.seq, at as u64 + 1, "{place}");
+                let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+                old |= header["v"] != FORMAT;
+                hash = row.hash().into();
+            }
+            let texts = || rows.iter().copied();
+            let fold = Session::load(&id, &PatternEngine::default(), texts());
+            let fold = fold.unwrap_or_else(|error| panic!("{place}: {error}"));
+            let head = heads[&vec![Part::from(id.as_str())]].as_str().unwrap();
+            let head: Value = serde_json::from_str(head.lines().next().unwrap()).unwrap();
+            assert!(fold.agrees_with(&head), "{place}: {head}");
+            // Rows of an older format are read; what makes them again is in the package that has written them.
+            let differs = differs.remove(&id);
+            if !old {
+                let first = replay(&id, texts()).unwrap().err();
+                assert_eq!(first.as_ref().map(|first| first.seq), differs, "{place}: {first:?}");
+            }
+        }
+        assert!(differs.is_empty(), "{}: no such sessions: {differs:?}", golden.name);
+    }
+}
+
+#[test]
+fn what_a_golden_showed_is_shown() {
+    for golden in goldens() {
+        let mut page = golden.page();
+        let shown = &golden.file["shown"];
+        let listed = page.must("sessions.list", json!({ "withVerification": true }));
+        for (one, session) in listed.as_array().unwrap().iter().zip(shown["sessions"].as_array().unwrap()) {
+            assert_eq!(one["hmac_status"], "unverifiable", "{}: its key stays in its browser", golden.name);
+            includes(&one["session"], session, &golden.name);
+        }
+        for (member, command, name) in [
+            ("histories", "history", "sessionId"),
+            ("events", "sessions.events", "id"),
+            ("receipts", "sessions.receipts", "id"),
+            ("handoffs", "sessions.handoffs", "id"),
+        ] {
+            for (id, before) in shown[member].as_object().unwrap() {
+                let seen = page.must(command, json!({ name: id }));
+                includes(&seen, before, &format!("{}: {member} of {id}", golden.name));
+            }
+        }
+        includes(&page.must("pages.tree", json!({})), &shown["pages"], &golden.name);
+    }
+}
+
+#[test]
+fn all_that_was_under_way_in_a_golden_comes_to_its_end() {
+    for golden in goldens() {
+        let mut page = golden.page();
+        let under = &golden.file["under"];
+        let stream =
+            |function: u64| json!({ "kind": "custom", "model": "golden", "stream": { "$fn": function } });
+        page.must("tools.register", json!({ "name": "ask_colleague", "description": "It is one.", "inputSchema": { "type": "object" } }));
+        page.start_with(json!({ "wire": stream(52), "closed": stream(53), "slow": stream(54) }));
+        for (session, _) in golden.under() {
+            match session {
+                // What waits for a person waits again by itself.
+                "asks" | "hands" => Value::Null,
+                "default" => page.must("resume", json!({})),
+                "benched" => page.must("sessions.play", json!({ "id": session })),
+                _ => page.must("sessions.recover", json!({ "id": session, "action": "reconnect" })),
+            };
+        }
+        if under.get("runs").is_some() {
+            page.must(
+                "resolvePermission",
+                json!({ "requestId": under["requestId"], "answer": "allow_once" }),
+            );
+            page.must(
+                "tools.resolve",
+                json!({ "toolCallId": under["toolCallId"], "answer": { "result": 4 } }),
+            );
+            page.must("queue.release", json!({ "sessionId": "pause" }));
+        }
+        says_all(&mut page);
+        let queued = under["queued"].as_array().into_iter().flatten().chain(under.get("after"));
+        let runs = golden.under().map(|(_, run)| run).chain(queued.map(|run| run.as_str().unwrap()));
+        for run in runs {
+            let waited = page.must("wait", json!({ "runId": run }));
+            assert_eq!(waited["outcome"], "completed", "{}: {run} {waited}", golden.name);
+        }
+        for one in page.must("sessions.list", json!({ "withVerification": true })).as_array().unwrap() {
+            goes_on(&golden, &mut page, &one["session"]);
+        }
+    }
+}
+
+/// Each model call is answered, and what comes of it; what waits for a time has it.
+fn says_all(page: &mut Desk) {
+    page.now += 1_000;
+    page.handle(Input::Tick);
+    while !page.models.is_empty() {
+        page.says("done");
+    }
+}
+
+/// One more message to a session, which is whole after that.
+fn goes_on(golden: &Golden, page: &mut Desk, session: &Value) {
+    let id = session["id"].as_str().unwrap();
+    if session["operator_subject"] != "local" {
+        let (code, _) = page.fails("sessions.prompt", json!({ "id": id, "text": "And now?" }));
+        assert_eq!(code.as_str(), "permission_denied", "{}: {id}", golden.name);
+        return;
+    }
+    match session["status"].as_str().unwrap() {
+        "failed" | "sandbox_failed" => {
+            page.must("sessions.recover", json!({ "id": id, "action": "resume" }));
+        }
+        "stopped" => drop(page.must("sessions.restart", json!({ "id": id }))),
+        _ => {}
+    }
+    let run = page.prompt(id, "And now?")["runId"].clone();
+    says_all(page);
+    assert_eq!(page.must("wait", json!({ "runId": run }))["outcome"], "completed", "{}: {id}", golden.name);
+    if !golden.differs.contains_key(id) {
+        page.holds(id);
+    }
+}
