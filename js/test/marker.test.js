@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { afterEach, test } from "node:test";
+import { after, afterEach, test } from "node:test";
 import { look, mark, unmarked } from "../host/marker.js";
 import { turns } from "./fake-host.js";
+
+// Timers of signals keep no program running in Node, and a page runs on.
+const runs = setInterval(() => {}, 1_000);
+after(() => clearInterval(runs));
 
 const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
 afterEach(() => (before ? Object.defineProperty(globalThis, "navigator", before) : delete globalThis.navigator));
