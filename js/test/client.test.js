@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+// So that it is there at once when it is needed.
+import "../client/lost.js";
 import { FakeHost, LATER, open, refuse, rejection, turns } from "./fake-host.js";
 import { revive, Workspace } from "../client/workspace.js";
 import { direct } from "../tabs/channel.js";
@@ -107,6 +109,7 @@ both("a loss is told to who listens as soon as the workspace is open, whatever e
       const openHost = async (deliver) => {
         const host = new FakeHost(deliver, { setOperator() {} });
         deliver({ t: "lost", json: JSON.stringify(lost) });
+        await turns();
         return host;
       };
       if (mode === "direct") return direct(openHost, deliver);
@@ -120,6 +123,8 @@ both("a loss is told to who listens as soon as the workspace is open, whatever e
     },
   });
   await revive(workspace);
+  // What lies between that and the page: `openWorkspace`, and promises of its own.
+  for (let n = 0; n < 10; n++) await null;
   assert.deepEqual(heard, [], "nobody could listen yet");
   const own = new Promise((resolve) => workspace.addEventListener("agent:notice", ({ detail }) => resolve(detail)));
   const detail = await own;

@@ -151,7 +151,7 @@ fn a_workspace_that_had_something_is_told_as_lost_at_each_opening_until_it_is_ac
     place.now = 20_000;
     let mut page = place.open();
     let lost = json!({ "at": 20_001, "since": SINCE });
-    assert_eq!(page.told, [lost.clone()]);
+    assert_eq!(page.told, std::slice::from_ref(&lost));
     assert_eq!(place.command(&mut page, "storage", json!({}))["lost"], lost);
 
     // Nobody has heard it, and then something is stored: it is told as what it was.
