@@ -38,7 +38,8 @@ export interface InitOptions {
  * after the last `close()`, so that closing and opening again at once (React's StrictMode) keeps it.
  *
  * @throws {LodgerError} `invalid_arguments`, `invalid_config` (an option is unknown, or differs from those it is open
- * with), `wasm_unavailable`, `storage_unavailable`, `storage_blocked`, `newer_version`, `corrupt`.
+ * with), `wasm_unavailable`, `storage_unavailable`, `storage_blocked`, `storage_lost` (`onStorageLost: "reject"`), `newer_version`,
+ * `corrupt`.
  */
 export function openWorkspace(name: string, options?: WorkspaceOptions): Promise<Workspace>;
 
@@ -146,6 +147,7 @@ export class LodgerError extends Error {
  * - `storage_blocked`: Another tab keeps the database from being opened.
  * - `quota_exceeded`: The disk quota is used up.
  * - `storage_failed`: A write did not go through.
+ * - `storage_lost`: What the workspace had stored is gone, and lodger has not deleted it.
  * - `newer_version`: A newer version of this package has written the stored data, or runs the agent in another tab: reload.
  * - `corrupt`: The stored data contradicts itself.
  */
@@ -168,11 +170,19 @@ export type ErrorCode =
   | "overloaded" | "server" | "network" | "timeout" | "stream_broken" | "protocol" | "refused" | "aborted"
   | "max_turns_exceeded" | "budget_exceeded" | "invalid_output" | "output_limit"
   // storage
-  | "storage_unavailable" | "storage_blocked" | "quota_exceeded" | "storage_failed" | "newer_version" | "corrupt";
+  | "storage_unavailable" | "storage_blocked" | "quota_exceeded" | "storage_failed" | "storage_lost" | "newer_version"
+  | "corrupt";
 
 export interface WorkspaceOptions {
   /** Where it is kept. `"memory"`: only as long as it is open; also works in Node. Default `"indexeddb"`. */
   storage?: "indexeddb" | "memory";
+  /**
+   * What to do where all that it had stored is gone: a browser drops a database that it finds damaged, and something else than
+   * `deleteWorkspace` may have deleted it. `"open"`: it opens empty, `agent:notice` has `kind: "storage_lost"`, and `storage()`
+   * has `lost`. `"reject"`: it is not opened (`storage_lost`), until it was opened without this and something is stored again. Counts
+   * when the page opens it, not where it is open here already. Default `"open"`.
+   */
+  onStorageLost?: "open" | "reject";
   /** Whether the agent has the twelve tools for the workspace's pages. Default true. */
   pageTools?: boolean;
   /** Where events go besides the Workspace. Default: `document`, where there is one; `null`: nowhere. */
@@ -350,6 +360,16 @@ export interface StorageInfo {
   quota: number;
   persisted: boolean;
   persist(): Promise<boolean>;
+  /** What was stored here before is gone. It stays, over reloads and in every tab, until somebody acknowledges it. */
+  lost?: StorageLoss;
+}
+export interface StorageLoss {
+  /** When that was noticed, in milliseconds since the epoch. */
+  at: number;
+  /** Since when the workspace of this name had something stored, where that is known. */
+  since?: number;
+  /** The person or the page knows: from here on nobody is told any more. */
+  acknowledge(): Promise<void>;
 }
 
 /**
@@ -1282,9 +1302,10 @@ export interface WorkspaceEvents {
    * A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. `kind: "offline"`:
    * the browser has no network, and the run waits for it; that counts as no try. `kind: "holder"`:
    * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
-   * answer.
+   * answer. `kind: "storage_lost"`: all that the workspace had stored is `lost`. Each page that opens it hears that a task later,
+   * until somebody has acknowledged it (`storage()`).
    */
-  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; error?: ErrorInfo };
+  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "storage_lost"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; error?: ErrorInfo };
 }
 
 declare global {

@@ -5,23 +5,15 @@
 
 import { overPort } from "./tabs/channel.js";
 import { operatorOf, revive, shut, Workspace } from "./client/workspace.js";
-import { pageTitle } from "./host/env.js";
+import { inOneTask, pageTitle } from "./host/env.js";
 import { failure, onlyKnown } from "./protocol/error.js";
 import { createInstances } from "./instance.js";
 import { commandArguments, noWorkspace } from "./client/invoke.js";
 import { STOPPED } from "./protocol/status.js";
 
-const OPTIONS = ["storage", "pageTools", "target", "operator", "host", "now"];
-
-/** Calls back in a task of its own. Not by a timer: a background tab slows timers, and a test may fake them. */
-function inOneTask(callback) {
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => {
-    port1.close();
-    callback();
-  };
-  port2.postMessage(null);
-}
+// Those that stay as they are while a workspace is open; the last one is of the moment in which it is opened.
+const LASTING = ["storage", "pageTools", "target", "operator", "host", "now"];
+const OPTIONS = [...LASTING, "onStorageLost"];
 
 /**
  * The exported functions. Long because they share the workspaces that are open.
@@ -36,7 +28,7 @@ export function createPackage(glue, locate, makeWorker) {
   if (makeWorker && globalThis.document) inOneTask(foresee);
 
   /** A channel to a host in a worker of its own. */
-  function connectWorker(name, { storage, pageTools }) {
+  function connectWorker(name, { storage, pageTools, onStorageLost }) {
     return async (deliver) => {
       const module = await sendable();
       let worker;
@@ -47,7 +39,7 @@ export function createPackage(glue, locate, makeWorker) {
       }
       const lost = ({ message }) => deliver({ t: "closed", error: { code: "wasm_unavailable", message: `The worker of lodger cannot work: ${message ?? "it does not load"}.`, retryable: true } });
       worker.onerror = lost;
-      worker.postMessage({ name, storage, pageTools, title: pageTitle(), source: module });
+      worker.postMessage({ name, storage, pageTools, onStorageLost, title: pageTitle(), source: module });
       return overPort(worker, deliver);
     };
   }
@@ -63,7 +55,7 @@ export function createPackage(glue, locate, makeWorker) {
     if (options.host === "worker" && !makeWorker) throw failure("invalid_config", "openWorkspace: here is no worker for a host.", 'Leave host out, or set it to "page".');
     while (records.get(name)?.ending) await records.get(name).ending;
     const record = records.get(name) ?? newRecord(name, options);
-    for (const key of OPTIONS) {
+    for (const key of LASTING) {
       const same = (key !== "operator" && options[key] === record.options[key]) || (key === "operator" && sameOperator(options.operator, operatorOf(record.workspace)));
       if (given[key] !== undefined && !same) {
         throw failure("invalid_config", `The workspace "${name}" is open with another ${key}.`, "Close it everywhere in this page first, or open it with the same options.");
@@ -92,6 +84,7 @@ export function createPackage(glue, locate, makeWorker) {
       connect: (options.host === "worker" ? connectWorker : connect)(name, options),
       target: options.target,
       operator: options.operator,
+      sure: options.host === "worker" && options.onStorageLost === "reject",
       release: () => giveBack(name, record),
       onEnd: () => {
         if (records.get(name) === record) records.delete(name);
@@ -155,15 +148,16 @@ function checkName(name, what) {
 
 function checkOptions(given) {
   onlyKnown(given, OPTIONS, "openWorkspace's options", "invalid_config");
-  const { storage = "indexeddb", pageTools = true, target = globalThis.document ?? null, operator, host = "page", now } = given;
+  const { storage = "indexeddb", pageTools = true, target = globalThis.document ?? null, operator, host = "page", now, onStorageLost = "open" } = given;
   const refuse = (name, wanted) => failure("invalid_config", `openWorkspace: ${name} must be ${wanted}.`);
   if (storage !== "indexeddb" && storage !== "memory") throw refuse("storage", '"indexeddb" or "memory"');
   if (typeof pageTools !== "boolean") throw refuse("pageTools", "true or false");
   if (target !== null && typeof target?.dispatchEvent !== "function") throw refuse("target", "an EventTarget or null");
   if (host !== "page" && host !== "worker") throw refuse("host", '"page" or "worker"');
   if (now !== undefined && typeof now !== "function") throw refuse("now", "a function");
+  if (onStorageLost !== "open" && onStorageLost !== "reject") throw refuse("onStorageLost", '"open" or "reject"');
   if (host === "worker" && now) throw refuse("now", 'absent with host: "worker"');
-  return { storage, pageTools, target, operator, host, now };
+  return { storage, pageTools, target, operator, host, now, onStorageLost };
 }
 
 const sameOperator = (a, b) => a === b || (a && b && ["subject", "issuer", "expiresAt"].every((member) => a[member] === b[member]));

@@ -177,6 +177,8 @@ codes! {
     QuotaExceeded = "quota_exceeded", retry false;
     /// A write did not go through.
     StorageFailed = "storage_failed", retry true;
+    /// What the workspace had stored is gone, and lodger has not deleted it.
+    StorageLost = "storage_lost", retry false;
     /// A newer version of this package has written the stored data, or runs the agent in another tab: reload.
     NewerVersion = "newer_version", retry false;
     /// The stored data contradicts itself.

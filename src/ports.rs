@@ -24,7 +24,7 @@ pub const MAX_DELAY_MS: Millis = i32::MAX as Millis;
 /// The tables of a workspace's database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// Single values: `format`, `epoch`, `holder`, `pages_rev`.
+    /// Single values: `format`, `epoch`, `holder`, `pages_rev`, `lost`.
     Meta,
     /// Journal rows under `[session, seq]`.
     Entries,
@@ -235,6 +235,8 @@ pub enum StoreError {
     Newer,
     /// The database was deleted.
     Deleted,
+    /// What was stored is gone, and nobody here has deleted it.
+    Lost,
 }
 
 impl StoreError {
@@ -267,6 +269,11 @@ impl StoreError {
             StoreError::Newer => {
                 return ErrorInfo::newer("this workspace was written by a newer version of lodger");
             }
+            StoreError::Lost => (
+                Code::StorageLost,
+                "what this workspace had stored is gone: the browser or somebody else has deleted its database".into(),
+                "open it without onStorageLost: \"reject\" to begin anew",
+            ),
             StoreError::Deleted => {
                 (Code::WorkspaceDeleted, "the workspace was deleted".into(), "open it again to begin anew")
             }

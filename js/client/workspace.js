@@ -10,6 +10,7 @@
 
 import { attach } from "./attach.js";
 import { Functions } from "./functions.js";
+import { inOneTask } from "../host/env.js";
 import { LodgerError, errorInfo, failure, onlyKnown } from "../protocol/error.js";
 import { invokeOn } from "./invoke.js";
 import { checked, isPlain } from "../protocol/json.js";
@@ -56,6 +57,7 @@ export class Workspace extends EventTarget {
   #definitions = "[]";
   #registrations = new Map(); // name -> { args }
   #configFunctions = []; // what the agent's configuration may still call
+  #sure; // whether its host has to have opened before it is open: a worker says so later
   #operator; // who works here, where the page has said so
   #expiry; // when that one's time is over
   #events = [];
@@ -82,15 +84,17 @@ export class Workspace extends EventTarget {
    * @param {(deliver: (message: object) => void) => Promise<{ send(message: object): void, close(): void }>} options.connect
    * @param {EventTarget | null} [options.target]
    * @param {object | null} [options.operator] default: the host's own
+   * @param {boolean} [options.sure] it is open only when its host is
    * @param {() => Promise<void>} [options.release] what `close()` does; default: lets go at once
    * @param {() => void} [options.onEnd] it will not open again
    */
-  constructor(name, { connect, target = globalThis.document ?? null, operator, release, onEnd }) {
+  constructor(name, { connect, target = globalThis.document ?? null, operator, sure, release, onEnd }) {
     super();
     this.#name = name;
     this.#connect = connect;
     this.#target = target;
     this.#operator = operator;
+    this.#sure = sure;
     this.#release = release ?? (() => this.#shut());
     this.#onEnd = onEnd;
     this.tools = this.#makeTools();
@@ -228,7 +232,9 @@ export class Workspace extends EventTarget {
   }
 
   async storage() {
-    return { ...(await this.#command("storage")), persist: () => this.#command("persist") };
+    const { lost, ...info } = await this.#command("storage");
+    const acknowledge = async () => void (await this.#command("acknowledgeLoss"));
+    return { ...info, ...(lost && { lost: { ...lost, acknowledge } }), persist: () => this.#command("persist") };
   }
 
   async invoke(command, args) {
@@ -602,6 +608,8 @@ export class Workspace extends EventTarget {
       this.#channel = channel;
       // Before anything else that is asked of this host.
       if (this.#operator !== undefined) await this.#request("setOperator", { operator: this.#operator }).promise;
+      // There is no draft, but an answer.
+      else if (this.#sure) await this.#request("draft").promise;
     } catch (error) {
       this.#channel?.close();
       this.#channel = null;
@@ -651,6 +659,8 @@ export class Workspace extends EventTarget {
         return;
       case "event":
         return this.#event(message.type, JSON.parse(message.json));
+      case "lost":
+        return void this.#tellLoss(JSON.parse(message.json)).catch(() => {});
       case "history":
         return this.#views.get(message.sessionId)?.view.history(JSON.parse(message.json));
       case "message":
@@ -669,6 +679,13 @@ export class Workspace extends EventTarget {
       case "closed":
         return this.#lost(message.error);
     }
+  }
+
+  /** Who opens this workspace listens to it when that is done. */
+  async #tellLoss(lost) {
+    const { told } = await import("./lost.js");
+    await this.#opening;
+    inOneTask(() => this.#ended || this.#event("agent:notice", told(this.#name, lost)));
   }
 
   #holds(holder) {

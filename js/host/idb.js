@@ -5,7 +5,8 @@
 // time. What fails throws `[kind, why]`: `quota`, `newer`, `blocked`, `unavailable`, `failed`, or `lost`, which has
 // failed as well. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
 
-import { adopt, after, cancel, createScope, disown } from "./env.js";
+import { adopt, after, cancel, createScope, disown, now } from "./env.js";
+import { look, unmarked } from "./marker.js";
 import { STORE, vaultKey } from "./vault.js";
 
 // The database's version. It changes only when a table is added; the format of rows is in `meta`.
@@ -99,6 +100,20 @@ export const read = (connection, reads) =>
     );
   });
 
+/**
+ * What tells whether anything was ever stored: the rows of `meta` with these keys, and since when the marker is there. That
+ * is looked for meanwhile, and waited for only where neither of the first two rows is.
+ * @param {string[]} keys
+ */
+export async function found(connection, keys) {
+  const since = look(connection);
+  const rows = await attempt(connection, (database) => {
+    const meta = begin(database, [["meta"]], "readonly", false).objectStore("meta");
+    return Promise.all(keys.map((key) => result(meta.get([key]))));
+  });
+  return [...rows, rows[0] ?? rows[1] ?? (await since)];
+}
+
 /** The bytes of a file, if there is one of this id. */
 export const file = (connection, id) =>
   attempt(connection, (database) => result(begin(database, [["files"]], "readonly", false).objectStore("files").get([id])));
@@ -111,7 +126,8 @@ export const keptKey = (connection, made, place) =>
     }),
   );
 
-export const deleteDatabase = (name) => bounded(createScope(), (factory) => factory.deleteDatabase(name));
+/** Deletes a database, its marker first. */
+export const deleteDatabase = (name) => unmarked(name, () => bounded(createScope(), (factory) => factory.deleteDatabase(name)));
 
 /** Does something with the database, and once more with a new connection where this one was lost. */
 async function attempt(connection, act) {
@@ -154,9 +170,11 @@ async function opened(connection) {
 const open = ({ scope, name, tables }) =>
   bounded(scope, (factory) => {
     const request = factory.open(name, VERSION);
-    request.onupgradeneeded = () => {
+    request.onupgradeneeded = ({ dataLoss }) => {
       // What an earlier version has made already stays.
       for (const table of [...tables, STORE]) attemptTo(() => request.result.createObjectStore(table));
+      // Chromium says so once: that this one comes in place of one that was damaged.
+      if (dataLoss === "total") request.transaction.objectStore("meta").put(String(now(scope)), ["emptied"]);
     };
     return request;
   });

@@ -9,7 +9,7 @@
 // that signs 1.
 export const STORE = "vault";
 
-const bytes = (text) => new TextEncoder().encode(text);
+export const bytes = (text) => new TextEncoder().encode(text);
 const cipher = (name, iv) => ({ name: "AES-GCM", iv, additionalData: bytes(name) });
 
 /** Whether this page has a cipher: it must be a secure context. */
@@ -19,7 +19,7 @@ export const makeKey = () => crypto.subtle.generateKey({ name: "AES-GCM", length
 
 export const makeSigningKey = () => crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
 
-const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+export const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const mac = async (key, text) => hex(await crypto.subtle.sign("HMAC", key, bytes(text)));
 
 /** What keys are called that have signed here. */

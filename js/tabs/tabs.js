@@ -542,6 +542,7 @@ export class Tabs {
       case "call":
       case "abort":
       case "closed":
+      case "lost":
         return this.#world.deliver(message);
     }
     if (message.t === "status" || message.t === "tools") this.#own.set(message.t, message);

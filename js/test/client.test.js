@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+// So that it is there at once when it is needed.
+import "../client/lost.js";
 import { FakeHost, LATER, open, refuse, rejection, turns } from "./fake-host.js";
-import { Workspace } from "../client/workspace.js";
+import { revive, Workspace } from "../client/workspace.js";
 import { direct } from "../tabs/channel.js";
 
 const TOOL = { name: "add", description: "adds", inputSchema: { type: "object" } };
@@ -93,6 +95,64 @@ both("the members and their arguments cross by name", async (open) => {
     ["queue.release", {}],
     ["persist", {}],
   ]);
+});
+
+both("a loss is told to who listens as soon as the workspace is open, whatever else is told meanwhile", async (open, mode) => {
+  const heard = [];
+  const target = new EventTarget();
+  target.addEventListener("agent:notice", ({ detail }) => heard.push(["target", detail]));
+  const lost = { at: 5, since: 3 };
+  const workspace = new Workspace("w", {
+    target,
+    operator: { subject: "ann" },
+    connect: async (deliver) => {
+      const openHost = async (deliver) => {
+        const host = new FakeHost(deliver, { setOperator() {} });
+        deliver({ t: "lost", json: JSON.stringify(lost) });
+        await turns();
+        return host;
+      };
+      if (mode === "direct") return direct(openHost, deliver);
+      // As a worker does: all that its host says comes in one go with the first answer.
+      const early = [];
+      const later = (message) => {
+        early.push(message);
+        if (message.t === "reply") for (const one of early.splice(0)) deliver(one);
+      };
+      return direct(openHost, later);
+    },
+  });
+  await revive(workspace);
+  // What lies between that and the page: `openWorkspace`, and promises of its own.
+  for (let n = 0; n < 10; n++) await null;
+  assert.deepEqual(heard, [], "nobody could listen yet");
+  const own = new Promise((resolve) => workspace.addEventListener("agent:notice", ({ detail }) => resolve(detail)));
+  const detail = await own;
+  assert.deepEqual([detail.workspace, detail.kind, detail.lost, detail.error.code], ["w", "storage_lost", lost, "storage_lost"]);
+  await turns();
+  assert.deepEqual(heard, [["target", detail]], "once");
+  await workspace.close();
+});
+
+both("storage() has a loss, which can be acknowledged", async (open) => {
+  const lost = { at: 5, since: 3 };
+  let known = 0;
+  const info = { kind: "indexeddb", bytes: 1, quota: 2, persisted: false };
+  const { workspace } = await open({ storage: () => (known ? info : { ...info, lost }), acknowledgeLoss: () => ((known += 1), info) });
+  const { acknowledge, ...told } = (await workspace.storage()).lost;
+  assert.deepEqual(told, lost);
+  assert.equal(await acknowledge(), undefined);
+  assert.equal(known, 1);
+  assert.ok(!("lost" in (await workspace.storage())));
+});
+
+both("a workspace that has to be sure is open when its host is", async (open) => {
+  const { host } = await open({}, { sure: true });
+  assert.deepEqual(host.commandsSent("draft"), [{}]);
+  const error = { code: "storage_lost", message: "gone", retryable: false, hint: "open it" };
+  const workspace = new Workspace("w", { target: null, sure: true, connect: async (deliver) => (setImmediate(() => deliver({ t: "closed", error })), { send() {}, close() {} }) });
+  const refused = await rejection(revive(workspace));
+  assert.deepEqual([refused.code, refused.hint], ["storage_lost", "open it"]);
 });
 
 both("what cannot cross is refused, naming where", async (open) => {

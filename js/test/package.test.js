@@ -50,6 +50,16 @@ test("nothing is loaded before it is needed, then once", async () => {
   assert.deepEqual([options.storage, options.pageTools, options.scope.now()], ["memory", false, 7]);
 });
 
+test("whether a loss is rejected is of the moment in which a workspace is opened", async () => {
+  const p = fake();
+  const a = await p.openWorkspace("a");
+  assert.equal(p.glue.hosts[0].options.onStorageLost, "open");
+  assert.equal(await p.openWorkspace("a", { onStorageLost: "reject" }), a, "it is open already");
+  await p.openWorkspace("b", { onStorageLost: "reject" });
+  assert.equal(p.glue.hosts[1].options.onStorageLost, "reject");
+  assert.equal(p.glue.hosts.length, 2);
+});
+
 test("a failed load is told and can be tried again", async () => {
   const p = fake();
   const failing = async (fail) => { p.glue.fail = fail; return rejection(p.openWorkspace("a")); };
@@ -205,7 +215,7 @@ test("a page begins to load a task after the import, once; a server does not, no
 test("a bad name or option is refused by name, a host's refusal is a LodgerError", async () => {
   const p = fake();
   for (const name of ["", 5, undefined]) assert.equal((await rejection(p.openWorkspace(name))).code, "invalid_arguments");
-  for (const [options, word] of [[{ host: "worker" }, "host"], [{ storage: "disk" }, "storage"], [{ pageTools: 1 }, "pageTools"], [{ target: {} }, "target"], [{ now: 5 }, "now"], ["x", "options"], [null, "options"]]) {
+  for (const [options, word] of [[{ host: "worker" }, "host"], [{ storage: "disk" }, "storage"], [{ pageTools: 1 }, "pageTools"], [{ target: {} }, "target"], [{ now: 5 }, "now"], [{ onStorageLost: "ask" }, "onStorageLost"], ["x", "options"], [null, "options"]]) {
     const error = await rejection(p.openWorkspace("a", options));
     assert.equal(error.code, "invalid_config");
     assert.match(error.message, new RegExp(word));

@@ -53,6 +53,17 @@ test("what is not ours, forged or of another version changes nothing", () => {
   assert.deepEqual(take("host"), [{ t: "command", id: 1, name: "history", args: {} }]);
 });
 
+test("what a host has found at its opening is told, also while another tab holds the agent", () => {
+  const { tabs, take, settle } = alone();
+  settle();
+  tabs.fromTab(words("a", { t: "holds" }));
+  tabs.fromTab(words("a", { t: "says", n: 7, list: [["me", { t: "joined", mirror: [status] }]] }));
+  take("deliver");
+  const lost = { t: "lost", json: "{}" };
+  tabs.fromHost(lost);
+  assert.deepEqual(take("deliver"), [lost]);
+});
+
 test("a command waits until it is known who holds; that of a tab itself does not", () => {
   const { tabs, take, settle } = alone();
   tabs.fromClient({ t: "command", id: 1, name: "history", args: {} });

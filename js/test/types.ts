@@ -192,8 +192,14 @@ export async function use(): Promise<void> {
   await ws.pages.move(page.slug, { parentSlug: null, position: 0 });
   await ws.pages.update("s", { metadata: { a: 1 } }, { expectedVersion: page.version });
   for (const { slug } of await ws.pages.outgoingLinks("s")) same<typeof slug, string | null>(true);
-  const { persist } = await ws.storage();
+  const { persist, lost } = await ws.storage();
   await persist();
+  if (lost) same<typeof lost.since, number | undefined>(true);
+  await lost?.acknowledge();
+  await openWorkspace("a", { onStorageLost: "reject" });
+  ws.addEventListener("agent:notice", ({ detail }) => void (detail.kind === "storage_lost" && detail.lost?.at.toFixed()));
+  // @ts-expect-error
+  await openWorkspace("a", { onStorageLost: "ask" });
 
   const seen = await invoke("get_agent_status");
   same<typeof seen, Status>(true);

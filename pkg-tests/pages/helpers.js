@@ -132,6 +132,24 @@ globalThis.T = {
   }),
   done: (tx) => new Promise((resolve, reject) => { tx.oncomplete = resolve; tx.onabort = tx.onerror = () => reject(tx.error); }),
 
+  /** Deletes it as something else than lodger would. */
+  dropDatabase: (name) => new Promise((resolve, reject) => {
+    const request = indexedDB.deleteDatabase(`lodger:${name}`);
+    request.onsuccess = () => resolve();
+    request.onerror = () => reject(request.error);
+  }),
+
+  /** The names of the markers that say of databases that something is in them. */
+  async markers() {
+    const names = [];
+    try {
+      for await (const name of (await (await navigator.storage.getDirectory()).getDirectoryHandle("lodger")).keys()) names.push(name);
+    } catch (error) {
+      if (error.name !== "NotFoundError") throw error;
+    }
+    return names;
+  },
+
   /** Every row of the workspace's database: `{ table: [[key, value]] }`. */
   async dump(name) {
     const db = await T.database(name);

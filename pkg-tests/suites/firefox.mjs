@@ -1,6 +1,7 @@
 // Two tabs in Firefox: what `tabs.mjs` and `crowd.mjs` show in Chromium, in short.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
+import { opened, used } from "../lib/lost.mjs";
 import { firefox, puppets } from "../lib/puppets.mjs";
 import { follows, holderNotices, holds, openIn, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
 import { gate, stream } from "../servers/raw.mjs";
@@ -11,13 +12,14 @@ export const together = true;
 
 export default function (test) {
   for (const host of ["page", "worker"]) {
-    const on = (title, body) => test(`${title} [${host}]`, async (t) => {
+    const bare = (title, body) => test(`${title} [${host}]`, async (t) => {
       if (!firefox) return t.note("skipped: there is no Firefox; install Debian's package `firefox-esr`, or name the program in the environment variable FIREFOX");
-      const tab = await puppets(t, "firefox");
-      await body(t, host, () => tab().then((page) => openIn(page, host)));
+      await body(t, host, await puppets(t, "firefox"));
     }, { hangMs: 180_000 });
+    const on = (title, body) => bare(title, (t, host, tab) => body(t, host, () => tab().then((page) => openIn(page, host))));
     viewer(on);
     takeOver(on);
+    loss(bare);
   }
 }
 
@@ -100,5 +102,25 @@ function takeOver(on) {
     assert.equal(await b.evaluate(async () => (await ws.run("And?")).text), "Later.");
     assert.deepEqual(await c.evaluate(() => texts()), ["Count.", "One two three.", "And?", "Later."]);
     assert.deepEqual(route.violations, []);
+  });
+}
+
+function loss(bare) {
+  bare("a database that something else than lodger deletes is told as lost, until that is acknowledged", async (t, host, tab) => {
+    const page = await tab();
+    await used(page, { host });
+    assert.equal((await opened(page, { host })).pages, 1);
+    // Also while it is open.
+    await page.evaluate(() => T.dropDatabase("shop"));
+    const seen = await opened(page, { host });
+    assert.deepEqual([seen.pages, seen.notices.map(({ kind }) => kind)], [0, ["storage_lost"]]);
+    assert.deepEqual([seen.lost, seen.onTarget], [seen.notices[0].lost, seen.notices]);
+    assert.ok(seen.lost.since <= seen.lost.at);
+    await page.evaluate(async () => { await ws.pages.create({ title: "New" }); await (await ws.storage()).lost.acknowledge(); });
+    const after = await opened(page, { host });
+    assert.deepEqual([after.pages, after.lost, after.notices], [1, null, []]);
+    await page.evaluate(async () => { await lodger.deleteWorkspace("shop"); });
+    const fresh = await opened(page, { host });
+    assert.deepEqual([fresh.pages, fresh.lost, fresh.notices], [0, null, []]);
   });
 }

@@ -1,9 +1,11 @@
-//! IndexedDB, by `/js/host/idb.js`: commits and reads as arrays, and back.
+//! IndexedDB, by `/js/host/idb.js`: commits and reads as arrays, and back. And the marker of a database, by
+//! `/js/host/marker.js`.
 //!
 //! Promises: what fails comes out typed. Leaves to others: transactions and connections (`/js/host/idb.js`), what a commit and
-//! a read mean (`ports`).
+//! a read mean (`ports`), what a marker says (`harness/opening`).
 
 use super::env::Scope;
+use crate::harness::{Found, Marker};
 use crate::list::Listed;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use js_sys::Array;
@@ -34,11 +36,18 @@ extern "C" {
     #[wasm_bindgen(catch)]
     async fn read(connection: &Connection, reads: &Array) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch)]
+    async fn found(connection: &Connection, keys: &Array) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch)]
     async fn file(connection: &Connection, id: &str) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch, js_name = keptKey)]
     async fn kept_key(connection: &Connection, made: &JsValue, place: u32) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch, js_name = deleteDatabase)]
     async fn delete(name: &str) -> Result<JsValue, JsValue>;
+}
+
+#[wasm_bindgen(module = "/js/host/marker.js")]
+extern "C" {
+    fn mark(connection: &Connection);
 }
 
 /// One database.
@@ -113,6 +122,24 @@ impl Idb {
         close(&self.connection);
     }
 
+    /// What tells at the opening whether anything was stored.
+    pub async fn found(&self) -> Result<Found, StoreError> {
+        let keys = Found::KEYS.iter().map(|key| JsValue::from(*key)).collect::<Array>();
+        let told: Array = found(&self.connection, &keys).await.map_err(failed)?.unchecked_into();
+        let marker = match told.get(3).as_f64() {
+            None => Marker::Unknown,
+            Some(since) if since > 0.0 => Marker::Since(since as u64),
+            Some(_) => Marker::Absent,
+        };
+        let row = |at| told.get(at).as_string();
+        Ok(Found { format: row(0), lost: row(1), emptied: row(2).is_some(), marker })
+    }
+
+    /// Sets the marker, beside everything else.
+    pub fn mark(&self) {
+        mark(&self.connection);
+    }
+
     fn writes(&self, commit: &Commit, files: &Blobs) -> Array {
         let writes = Array::new();
         for write in &commit.writes {
@@ -142,7 +169,7 @@ impl Idb {
     }
 }
 
-/// Deletes a database.
+/// Deletes a database, its marker first.
 pub(super) async fn delete_database(name: &str) -> Result<(), StoreError> {
     delete(name).await.map(drop).map_err(failed)
 }

@@ -12,9 +12,8 @@ use super::store::Store;
 use super::vault::{self, Vault};
 use super::{account, answers, bytes, fetch, task};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{
-    Action, By, CallKey, FORMAT_KEY, Harness, Input, OF_FILES, Options, not_there, rooms_of,
-};
+use crate::harness::{Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, not_there, rooms_of};
+use crate::json;
 use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
@@ -99,13 +98,15 @@ impl std::fmt::Debug for Pump {
 }
 
 impl Pump {
-    /// Opens a workspace. `sink` gets what the client is told; it may call back at any time.
+    /// Opens a workspace. `sink` gets what the client is told; it may call back at any time. `rejects`: not where what
+    /// it had stored was lost.
     ///
     /// # Errors
-    /// The database cannot be opened, or was written by a newer version.
+    /// The database cannot be opened, was written by a newer version, or (`rejects`) was lost.
     pub async fn open(
         name: String,
         in_memory: bool,
+        rejects: bool,
         page_tools: bool,
         operator: Option<Operator>,
         scope: Scope,
@@ -145,16 +146,15 @@ impl Pump {
                 reading: RefCell::default(),
             }
         });
-        let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
-        let rows = inner.store.read(&[format]).await;
-        let stored = rows.map(|rows| rows.into_iter().flatten().next().map(|(_, text)| text));
-        let opened = stored.and_then(|stored| inner.harness.borrow_mut().opened(stored.as_deref()));
+        let found = inner.store.found().await;
+        let pump = Pump(inner);
+        let now = pump.now();
+        let opened = found.and_then(|found| pump.0.harness.borrow_mut().opened(now, &found, rejects));
         if let Err(error) = opened {
-            inner.store.close();
+            pump.0.store.close();
             return Err(error.info());
         }
-        let pump = Pump(inner);
-        pump.run(pump.now());
+        pump.run(now);
         Ok(pump)
     }
 
@@ -343,6 +343,7 @@ impl Pump {
                     }
                 });
             }
+            Action::Mark => self.0.store.mark(),
             Action::Storage(id) => self.storage(id),
             Action::Persist(id) => {
                 let pump = self.clone();
@@ -433,12 +434,14 @@ impl Pump {
         bytes::file(self, id).await
     }
 
-    /// How much is stored. A door of the room `more`.
+    /// How much is stored, and what was lost. A door of the room `more`.
     #[inline(never)]
     fn storage(&self, id: u32) {
         enter(Room::More);
         let pump = self.clone();
         task::start(async move {
+            let rows = pump.0.store.read(&[Read::all(Table::Meta, vec![LOST_KEY.into()])]).await;
+            let lost = rows.ok().and_then(|rows| json::parse(&rows.into_iter().flatten().next()?.1));
             let estimate = env::estimate().await.unwrap_or(JsValue::UNDEFINED);
             let number =
                 |name: &str| js_sys::Reflect::get(&estimate, &name.into()).ok().and_then(|n| n.as_f64());
@@ -450,6 +453,7 @@ impl Pump {
                 .value("bytes", bytes.into())
                 .value("quota", number("quota").unwrap_or(0.0).into())
                 .flag("persisted", persisted)
+                .maybe("lost", lost)
                 .json();
             pump.deliver(Deliver::Reply(id, Ok(Some(value))));
         });

@@ -5,6 +5,7 @@
 use super::env::{self, Scope};
 use super::idb::{Idb, delete_database};
 use super::signer::Signer;
+use crate::harness::Found;
 use crate::list::Listed;
 use crate::ports::{Commit, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
 use std::cell::RefCell;
@@ -178,6 +179,24 @@ impl Store {
                 Some(memory.borrow().bytes() + self.files.borrow().kept.iter().map(sizes).sum::<usize>())
             }
             Kind::Idb(_) => None,
+        }
+    }
+
+    /// What tells at the opening whether anything was stored.
+    ///
+    /// # Errors
+    /// The database cannot be opened, or fails.
+    pub(super) async fn found(&self) -> Result<Found, StoreError> {
+        match &self.kind {
+            Kind::Memory(_) => Ok(Found::default()),
+            Kind::Idb(idb) => idb.found().await,
+        }
+    }
+
+    /// Sets the marker of the database, beside everything else; memory has none.
+    pub(super) fn mark(&self) {
+        if let Kind::Idb(idb) = &self.kind {
+            idb.mark();
         }
     }
 

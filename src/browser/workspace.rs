@@ -13,6 +13,7 @@ use crate::harness::{Action, By, CallKey, Lifecycle, Notice, Options};
 use crate::json;
 use crate::list::Listed;
 use crate::maps::Few;
+use crate::ports::StoreError;
 use crate::protocol::read;
 use crate::session::operator::Operator;
 use serde_json::{Value, json};
@@ -31,6 +32,9 @@ use web_sys::{Blob, CustomEvent, CustomEventInit, EventTarget};
 pub struct WorkspaceOptions {
     /// Keep everything in memory, and forget it with this workspace; default: in IndexedDB.
     pub in_memory: bool,
+    /// Refuse to open it (`storage_lost`) where what it had stored is gone and lodger has not deleted it; default: it is opened,
+    /// and `agent:notice` tells of that.
+    pub reject_lost: bool,
     /// Whether the agent has the twelve tools for the workspace's pages; default: yes.
     pub page_tools: bool,
     /// Who works here: sessions belong to one. `None`: nobody, and then no session can be reached. Default: one that is called
@@ -43,7 +47,13 @@ pub struct WorkspaceOptions {
 impl Default for WorkspaceOptions {
     fn default() -> Self {
         let operator = Options::local_operator();
-        WorkspaceOptions { in_memory: false, page_tools: true, operator, target: document() }
+        WorkspaceOptions {
+            in_memory: false,
+            reject_lost: false,
+            page_tools: true,
+            operator,
+            target: document(),
+        }
     }
 }
 
@@ -196,7 +206,7 @@ impl Workspace {
     /// Opens a workspace. One handle a page and name is meant to be: clone it.
     ///
     /// # Errors
-    /// The database cannot be opened (`storage_unavailable`, `storage_blocked`), or a newer version wrote it.
+    /// The database cannot be opened (`storage_unavailable`, `storage_blocked`), a newer version wrote it, or it was lost.
     pub async fn open(name: &str, options: WorkspaceOptions) -> Result<Workspace, ErrorInfo> {
         let scope = Scope::new();
         let inner = Rc::new(Inner {
@@ -213,8 +223,8 @@ impl Workspace {
         });
         let told = Rc::clone(&inner);
         let sink = Box::new(move |message: Deliver<'_>| told.receive(message));
-        let WorkspaceOptions { in_memory, page_tools, operator, .. } = options;
-        let pump = Pump::open(name.into(), in_memory, page_tools, operator, scope, sink).await?;
+        let WorkspaceOptions { in_memory, reject_lost, page_tools, operator, .. } = options;
+        let pump = Pump::open(name.into(), in_memory, reject_lost, page_tools, operator, scope, sink).await?;
         *inner.pump.borrow_mut() = Ok(pump);
         inner.draft_when_hidden();
         Ok(Workspace(inner))
@@ -496,6 +506,13 @@ impl Inner {
                 *self.status.borrow_mut() = Status::parse(json);
             }
             Deliver::Action(Action::Tell(Notice::Event(name, json))) => self.tell(&Event { name, json }),
+            Deliver::Action(Action::Tell(Notice::Lost(json))) => {
+                let error = StoreError::Lost.info().to_json();
+                let detail = json!({ "workspace": self.name, "kind": "storage_lost", "lost": parse(json), "error": error });
+                let (inner, json) = (Rc::clone(self), detail.to_string());
+                // Who opens a workspace listens to it when that is done.
+                spawn_local(async move { inner.tell(&Event { name: "agent:notice", json: &json }) });
+            }
             Deliver::Action(_) => {}
         }
     }

@@ -188,7 +188,8 @@ pub enum Action {
         /// What.
         commit: Commit,
     },
-    /// Store these drafts at once, beside the commits: nobody waits for it.
+    /// Store this at once, beside the commits: nobody waits for it. Drafts, and that a loss is seen
+    /// or known.
     Draft {
         /// What.
         writes: Vec<Write>,
@@ -261,7 +262,9 @@ pub enum Action {
     Room(Room),
     /// Say [`Input::Online`] as soon as there is a network.
     AwaitOnline,
-    /// Say how much is stored, as the reply to this command.
+    /// Set the marker that says outside the database that something is stored. Nobody waits for it.
+    Mark,
+    /// Say how much is stored, and what was lost, as the reply to this command.
     Storage(u32),
     /// Ask the browser to keep the data, as the reply to this command.
     Persist(u32),
@@ -309,6 +312,8 @@ pub enum Notice {
     Tools(String),
     /// An event: its type and its detail.
     Event(&'static str, String),
+    /// What the workspace had stored was lost: `{ at, since? }`.
+    Lost(String),
     /// A session's whole conversation.
     History(String, String),
     /// A message that is new or has changed: its session, the number of the first part that is told, and the
@@ -326,7 +331,7 @@ impl Notice {
     /// Whether it tells of a session or of a run of it.
     pub(super) fn is_of_session(&self) -> bool {
         match self {
-            Notice::Status(_) | Notice::Tools(_) => false,
+            Notice::Status(_) | Notice::Tools(_) | Notice::Lost(_) => false,
             // Within a text the quotes would be escaped.
             Notice::Event(_, detail) => find::has(detail, "\"runId\":"),
             _ => true,

@@ -163,7 +163,12 @@ impl Harness {
                 let call = PageCall::new(id, args.needed("name"), given);
                 self.runner.page_call(&mut self.core, call);
             }
-            Command::Storage => self.core.outbox.act(Action::Storage(id)),
+            Command::Storage | Command::AcknowledgeLoss => {
+                if command == Command::AcknowledgeLoss {
+                    self.acknowledge();
+                }
+                self.core.outbox.act(Action::Storage(id));
+            }
             Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
             Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
             Command::KeysSet => self.keys.set(&mut self.core, id, request)?,

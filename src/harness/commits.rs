@@ -27,6 +27,7 @@ impl Harness {
     }
 
     pub(super) fn committed(&mut self, commit: u64, result: Result<(), StoreError>) {
+        let stored = result.is_ok();
         if self.runner.pages.commits(commit) {
             self.core.outbox.stored(commit);
             self.runner.pages.page_committed(&mut self.core, result);
@@ -46,6 +47,10 @@ impl Harness {
                     self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.info());
                 }
             }
+        }
+        // The row of the format has gone with it, or before it.
+        if stored {
+            self.mark();
         }
     }
 }

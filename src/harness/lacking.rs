@@ -7,24 +7,12 @@
 
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
-use crate::harness::core::stored::check_format;
 use crate::harness::doors::{brings_rare_schema, builds_on, have_rare_schema, needed, not_there};
 use crate::harness::reads::After;
-use crate::ports::{Millis, StoreError};
+use crate::ports::Millis;
 use crate::rooms::{Room, Rooms};
 
 impl Harness {
-    /// The workspace is open. `format`: what its row of the format says; `None`: nothing was ever stored. What a used one
-    /// was left with will need its room, so that is asked for before anything waits for it.
-    ///
-    /// # Errors
-    /// [`StoreError::Newer`] where a newer version of the package has written it.
-    pub fn opened(&mut self, format: Option<&str>) -> Result<(), StoreError> {
-        check_format(format)?;
-        self.ask_for(Rooms::given(format.is_some(), Room::Past));
-        Ok(())
-    }
-
     /// Asks for the rooms that an input needs. A tab that joins another may go on with its sessions later, without a server:
     /// it brings what that needs, and waits for nothing.
     pub(super) fn ask_for_rooms(&mut self, input: &Input) {
@@ -34,7 +22,7 @@ impl Harness {
     }
 
     /// Asks for those of these rooms that are not there and that nobody has asked for.
-    fn ask_for(&mut self, rooms: Rooms) {
+    pub(super) fn ask_for(&mut self, rooms: Rooms) {
         for room in rooms.but(self.doors.here).but(self.doors.asked).iter() {
             self.doors.asked = self.doors.asked.and(Rooms::of(room));
             self.core.outbox.act(Action::Room(room));

@@ -21,7 +21,8 @@
 //!   (`take`).
 //! - here, the methods of [`Harness`], which binds the parts: who may give a command (`gate`), what it does
 //!   (`commands`). Which input is taken when (`order`). Which rooms are needed, and what waits for one (`doors`,
-//!   `lacking`). What rows lead to (`rows`, `looks`, `takes`, `carry`), commits, answers of HTTP (`heard`).
+//!   `lacking`). What was found at the opening (`opening`), what rows lead to (`rows`,
+//!   `looks`, `takes`, `carry`), commits, answers of HTTP (`heard`).
 
 mod action;
 mod calls;
@@ -37,6 +38,7 @@ mod holding;
 mod keys;
 mod lacking;
 mod looks;
+mod opening;
 mod order;
 mod pages;
 mod reads;
@@ -48,9 +50,10 @@ mod takes;
 pub use action::{Action, By, CallKey, Input, ModelRequest, Notice, VaultAsk};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::secrets::Secrets;
-pub use core::stored::FORMAT_KEY;
+pub use core::stored::{FORMAT_KEY, LOST_KEY};
 pub use core::{DEFAULT_SESSION, Lifecycle, Options};
 pub use doors::{OF_FILES, not_there, rooms_of};
+pub use opening::{Found, Marker};
 pub use runner::files::files;
 
 use crate::error::{Code, ErrorInfo};
@@ -73,6 +76,10 @@ pub struct Harness {
     holding: Holding,
     doors: Doors,
     deferred: Vec<(Millis, Input)>,
+    /// Whether a loss was told when the workspace was opened, until that is acknowledged here.
+    lost: bool,
+    /// Whether the marker is set.
+    marked: bool,
 }
 
 impl Harness {
@@ -91,6 +98,8 @@ impl Harness {
             reads: Reads::default(),
             holding: Holding::default(),
             deferred: Vec::new(),
+            lost: false,
+            marked: false,
         };
         harness.runner.setup.tell_tools(&mut harness.core);
         harness

@@ -119,10 +119,11 @@ impl Host {
     }
 }
 
-/// Opens a workspace. `options`: `{ storage, pageTools, scope }`; `deliver` gets the messages for the client.
+/// Opens a workspace. `options`: `{ storage, onStorageLost, pageTools, scope }`; `deliver` gets the messages for the client.
 #[wasm_bindgen]
 pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise {
     let memory = convert::text(options, "storage").as_deref() == Some("memory");
+    let rejects = convert::text(options, "onStorageLost").as_deref() == Some("reject");
     let page_tools = Reflect::get(options, &"pageTools".into()).map_or(true, |tools| !tools.is_falsy());
     let scope: Scope = Reflect::get(options, &"scope".into()).unwrap_or(JsValue::UNDEFINED).unchecked_into();
     browser::promise(async move {
@@ -135,7 +136,7 @@ pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise 
             tell(&client, &message);
         };
         let operator = Options::local_operator();
-        match Pump::open(name, memory, page_tools, operator, scope, Box::new(sink)).await {
+        match Pump::open(name, memory, rejects, page_tools, operator, scope, Box::new(sink)).await {
             Ok(pump) => Ok(Host { pump }.into()),
             Err(error) => {
                 CLIENTS.with_borrow_mut(|clients| clients.retain(|other| *other != deliver));
@@ -200,6 +201,7 @@ fn tell(client: &Function, deliver: &Deliver<'_>) {
         Deliver::Action(Action::Tell(notice)) => match notice {
             Notice::Status(json) => return convert::tell_text(client, "status", json),
             Notice::Tools(json) => return convert::tell_text(client, "tools", json),
+            Notice::Lost(json) => return convert::tell_text(client, "lost", json),
             Notice::Event(name, json) => return convert::tell_event(client, name, json),
             Notice::History(session, json) => {
                 return convert::tell_session(client, "history", session, json);

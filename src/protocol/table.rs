@@ -376,7 +376,9 @@ commands! {
         => again().gives("`{ api_key_configured, provider, model }`")
             .invoked("get_agent_settings", "settings()", "AgentSettings");
     /// How much is stored.
-    Storage = row("storage", "").alone().within(More) => own().gives("`{ kind, bytes, quota, persisted }`");
+    Storage = row("storage", "").alone().within(More) => own().gives("`{ kind, bytes, quota, persisted, lost? }`");
+    /// The person or the page knows that what was stored is lost: nobody is told any more. Answered as `storage`.
+    AcknowledgeLoss = row("acknowledgeLoss", "").alone().within(More) => own().gives("`{ kind, bytes, quota, persisted, lost? }`");
     /// Asks the browser to keep what is stored.
     Persist = row("persist", "").alone() => own().gives("`boolean`");
     /// Writes what has streamed so far at once (`hidden`, `pagehide`).

@@ -66,9 +66,16 @@ impl Host {
         let told = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&told);
         let sink = move |message: Deliver<'_>| log.borrow_mut().push(Told::new(&message));
-        let pump =
-            Pump::open(name.into(), false, false, Options::local_operator(), Scope::new(), Box::new(sink))
-                .await?;
+        let pump = Pump::open(
+            name.into(),
+            false,
+            false,
+            false,
+            Options::local_operator(),
+            Scope::new(),
+            Box::new(sink),
+        )
+        .await?;
         Ok(Host { pump, told, last: Cell::new(0) })
     }
 

@@ -51,6 +51,7 @@ mod cases {
     /// Model calls that fail, keep silent or cost too much.
     mod model;
     /// Answers that have to fit a schema.
+    mod opening;
     mod output;
     /// Parts of the module that arrive when they are needed.
     mod room;

@@ -89,6 +89,7 @@ fn samples(run: &str, message: &str) -> Vec<(&'static str, Value)> {
         ("keys.models", json!({ "provider": provider })),
         ("settings", json!({})),
         ("storage", json!({})),
+        ("acknowledgeLoss", json!({})),
         ("persist", json!({})),
         ("draft", json!({})),
         ("close", json!({})),

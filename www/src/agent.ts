@@ -116,6 +116,8 @@ export class Agent extends Changing {
     });
     workspace.addEventListener("agent:notice", ({ detail }) => {
       const { kind, runId = "", parentRunId, attempt = 2, delayMs = 0, provider = "", error } = detail;
+      // The strip under the header says so, as long as the storage does.
+      if (kind === "storage_lost") return;
       if (kind === "holder") {
         this.moved = detail.holder ? "here" : "away";
         // It was taken from a tab that hangs: what that one was doing may go on.

@@ -29,6 +29,29 @@ export const tests = {
     assert.equal(await page.locator("[data-warning]").count(), 0);
   },
 
+  async "storage that was lost: said at each opening, until it is dismissed"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await page.waitForFunction(async () => {
+      const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("lodger").catch(() => null);
+      return folder && !(await folder.keys().next()).done;
+    });
+    await page.route("**/bare", (route) => route.fulfill({ contentType: "text/html", body: '<!doctype html><link rel="icon" href="data:,">' }));
+    await page.goto(new URL("/bare", base).href);
+    await page.evaluate(async () => {
+      for (const { name } of await indexedDB.databases()) await new Promise((done) => (indexedDB.deleteDatabase(name).onsuccess = done));
+    });
+    for (let opening = 0; opening < 2; opening++) {
+      await page.goto(base);
+      await page.locator("[data-warning=lost]").filter({ hasText: "What was stored here is gone" }).waitFor();
+    }
+    await page.getByTestId("warnings").getByRole("button", { name: "Dismiss" }).click();
+    await start(page);
+    await page.goto(base);
+    await start(page);
+    assert.equal(await page.locator("[data-warning]").count(), 0);
+  },
+
   async "a module that is no wasm: the page says so, and offers no memory"({ page, base, wrongs }) {
     await page.route("**/*.wasm", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html><title>Not here</title>" }));
     await page.goto(base);

@@ -1,5 +1,5 @@
-//! What stored rows say that no session reads: the database's format, that an agent was stopped, drafts, and what a
-//! clearing still has to erase.
+//! What stored rows say that no session reads: the database's format, a loss, that an agent was stopped, drafts, and
+//! what a clearing still has to erase.
 
 use crate::journal::{Entry, Row, blocks_from_json};
 use crate::json;
@@ -10,6 +10,12 @@ use serde_json::Value;
 
 /// The row of the table `meta` that says in which format the database is.
 pub const FORMAT_KEY: &str = "format";
+
+/// The row that tells of a loss of all that was stored, until that is acknowledged: JSON, `at` and `since`.
+pub const LOST_KEY: &str = "lost";
+
+/// The row that `js/host/idb.js` writes where the browser says that it makes this database in place of a damaged one.
+pub(in crate::harness) const EMPTIED_KEY: &str = "emptied";
 
 /// The row that says until which epoch an agent was stopped on purpose.
 pub(in crate::harness) const STOPPED_KEY: &str = "stopped";

@@ -4,7 +4,7 @@ use crate::support::calm;
 use crate::support::script::{RARE, RARE_TOOL, SCHEMA};
 use crate::support::sim::World;
 use lodger::error::Code;
-use lodger::harness::{Action, Harness, Input, Options};
+use lodger::harness::{Action, Found, Harness, Input, Options};
 use lodger::ports::StoreError;
 use lodger::protocol::Command;
 use lodger::rooms::Room;
@@ -286,7 +286,8 @@ fn a_workspace_that_was_used_asks_for_what_its_past_needs_as_it_opens() {
         let operator = Options::local_operator();
         let options = Options { name: "w".into(), page_tools: false, holder: "h".into(), operator };
         let mut harness = Harness::new(options);
-        harness.opened(format).map(|()| harness)
+        let found = Found { format: format.map(str::to_owned), ..Found::default() };
+        harness.opened(1, &found, false).map(|()| harness)
     };
     let asks = |harness: &mut Harness| {
         let room = |action| if let Action::Room(room) = action { Some(room) } else { None };

@@ -16,8 +16,8 @@ use super::strict::check_request;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{
-    Action, By, CallKey, FORMAT_KEY, Harness, Http, Input, Lifecycle, ModelRequest, Notice, Options,
-    Provider, rooms_of,
+    Action, By, CallKey, FORMAT_KEY, Found, Harness, Http, Input, Lifecycle, Marker, ModelRequest, Notice,
+    Options, Provider, rooms_of,
 };
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::marks::fill;
@@ -241,6 +241,8 @@ const KEY: u32 = 56;
 pub struct World {
     pub now: Millis,
     pub disk: MemoryStore,
+    /// Whether the marker outside of it is set.
+    marker: bool,
     pub pages: Vec<Page>,
     /// What the workspaces of the origin give to each other.
     pub account: BTreeMap<(String, String), String>,
@@ -262,6 +264,7 @@ impl World {
         World {
             now: 1_000_000,
             disk: MemoryStore::new(),
+            marker: false,
             pages: Vec::new(),
             account: BTreeMap::new(),
             journal: Journal::new(),
@@ -314,9 +317,9 @@ impl World {
         let options = Options { name: "sim".into(), page_tools, holder, operator: Options::local_operator() };
         let mut harness = Harness::with(options, guarded(&has_schemas));
         if self.faults.is_some() {
-            let format = self.disk.read(&Read::all(Table::Meta, vec![FORMAT_KEY.into()]));
-            let opened = harness.opened(format.first().map(|(_, text)| text.as_str()));
-            assert!(opened.is_ok(), "this version has written it");
+            let found = self.found();
+            let opened = harness.opened(self.now, &found, true);
+            assert!(opened.is_ok(), "this version has written it, and it is whole");
         }
         Page {
             harness,
@@ -344,6 +347,14 @@ impl World {
             calls_seen: BTreeSet::new(),
             epoch: 0,
         }
+    }
+
+    /// What a page finds that opens here.
+    fn found(&self) -> Found {
+        let row = |key: &str| self.disk.read(&Read::all(Table::Meta, vec![key.into()])).pop();
+        let [format, lost, emptied] = Found::KEYS.map(|key| row(key).map(|(_, text)| text));
+        let marker = if self.marker { Marker::Since(1) } else { Marker::Absent };
+        Found { format, lost, emptied: emptied.is_some(), marker }
     }
 
     /// Registers the tools of a page.
@@ -503,6 +514,11 @@ impl World {
                 }
             }
             Action::File { id, .. } => self.replied(at, id, Ok(None))?,
+            Action::Mark => {
+                let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
+                law(!self.disk.read(&format).is_empty(), || "a marker without anything stored".into())?;
+                self.marker = true;
+            }
             Action::Storage(command) => self.replied(at, command, Ok(Some("{}".into())))?,
             Action::Persist(command) => self.replied(at, command, Ok(Some("true".into())))?,
             Action::Vault { id, .. } => self.replied(at, id, Ok(None))?,
@@ -592,6 +608,7 @@ impl World {
             Notice::Message(_, from, json) => page.told.message(from, parsed(&json)?)?,
             Notice::Gone(_, message) => page.told.gone(&message)?,
             Notice::Tools(json) => drop(parsed(&json)?),
+            Notice::Lost(json) => return Err(format!("nothing was lost: {json}")),
             Notice::View(_, json) => page.told.state = parsed(&json)?,
             Notice::Grown(..) => {}
         }
@@ -716,7 +733,7 @@ impl World {
                 StoreError::Unavailable(_) => "commits: unavailable",
                 StoreError::Blocked => "commits: blocked",
                 StoreError::Newer => "commits: newer",
-                StoreError::Deleted => "commits: deleted",
+                StoreError::Deleted | StoreError::Lost => "commits: deleted",
             });
         } else {
             self.note("commits");

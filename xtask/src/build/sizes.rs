@@ -15,21 +15,22 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 238_300),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 264_000),
+    ("with a tool, on Anthropic", &["anthropic"], 239_200),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 264_900),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
-const LATER: [(&str, usize); 13] = [
+const LATER: [(&str, usize); 14] = [
     ("anthropic", 4_230),
     ("carry", 11_570),
     ("chat", 5_810),
-    ("more", 17_850),
+    ("more", 18_190),
     ("pages", 24_470),
     ("past", 30_860),
     ("responses", 5_040),
     ("schema", 12_530),
+    ("client/lost.js", 240),
     ("client/session-files.js", 2_200),
     ("lodger/offline", 6_860),
     ("lodger/prompt-api", 3_840),
