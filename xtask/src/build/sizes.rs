@@ -23,11 +23,11 @@ const FIRST: [(&str, &[&str], usize); 2] = [
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 13] = [
     ("anthropic", 4_230),
-    ("carry", 11_570),
+    ("carry", 14_830),
     ("chat", 5_810),
     ("more", 17_850),
     ("pages", 24_470),
-    ("past", 30_860),
+    ("past", 38_700),
     ("responses", 5_040),
     ("schema", 12_530),
     ("client/session-files.js", 2_200),
