@@ -40,5 +40,6 @@ export interface Commands {
   session_import: { args: { file: Blob }; value: SessionState };
   session_replay: { args: { file: Blob }; value: Replay };
   session_fork: { args: { id: string; at?: number; provider?: string }; value: SessionState };
+  session_salvage: { args: { id: string; replace?: boolean }; value: SessionState };
   get_agent_settings: { args: {}; value: AgentSettings };
 }

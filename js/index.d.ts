@@ -695,8 +695,12 @@ export interface Message {
   parts: Part[];
   createdAt: number;
   runId?: string;
-  /** `partial`: it still streams, or a lost page left it so. */
-  status: "complete" | "partial" | "interrupted" | "failed";
+  /**
+   * `partial`: it still streams, or a lost page left it so. `damaged`: here is a gap, because rows of the session are damaged; its
+   * role is `system`, and `damaged` says which entries are lost.
+   */
+  status: "complete" | "partial" | "interrupted" | "failed" | "damaged";
+  damaged?: { from: number; to: number; why: string };
   metadata?: Record<string, unknown>;
   model?: string;
   usage?: Usage;
@@ -1047,6 +1051,12 @@ export interface SessionState {
   suspendedAt?: number;
   /** What its runs have used up, cleared conversations included. */
   usage?: Usage;
+  /**
+   * Its rows are not what was written, first in the entry `seq`; absent where nobody has found such a thing. Everything else works;
+   * what would write to this session rejects with `corrupt`, and the hint says what can be done. It is found when the session is
+   * read: those with an open run, and the first one, at each start.
+   */
+  damaged?: { seq: number; why: string };
   [field: string]: unknown;
 }
 
@@ -1136,7 +1146,10 @@ export interface Sessions {
    * Without, says that it failed: `reason` is `auth_expired`, `provider_unavailable`, `sandbox_failed` or `stale_endpoint`.
    */
   recover(id: string, options: { action?: "reconnect" | "resume"; reason?: string; detail?: string }): Promise<SessionState>;
-  /** All sessions, the last changed first. Fails if a session was changed from outside; with verification it is shown. */
+  /**
+   * All sessions, the last changed first; one with damaged rows says so (`damaged`). Fails if what says how a session stands was
+   * changed from outside; with verification it is shown.
+   */
   list(): Promise<SessionState[]>;
   list(options: { withVerification: true }): Promise<{ session: SessionState; hmac_status: HmacStatus }[]>;
   rename(id: string, displayName: string): Promise<SessionState>;
@@ -1147,7 +1160,10 @@ export interface Sessions {
   remove(id: string): Promise<void>;
   /** Brings a session back that was removed within the last ten seconds. */
   undoRemove(id: string): Promise<SessionState>;
-  /** Its journal from the entry `from` on. */
+  /**
+   * Its journal from the entry `from` on. In place of entries that are damaged stands one with the type `damaged`: `from` is the first,
+   * `seq` the last of them, `why` what is wrong, `hash` empty.
+   */
   journal(id: string, options?: { from?: number; limit?: number }): Promise<SessionEvent[]>;
   /** Its events (`prompt_received`, `run_completed`, …) from that entry on; the next page begins behind the last one's `seq`. */
   events(id: string, options?: { from?: number; limit?: number }): Promise<SessionRecordEvent[]>;
@@ -1165,9 +1181,10 @@ export interface Sessions {
   /**
    * The session in a file. `journal` (default): all of it, line by line as JSON, with its files, receipts, handoffs, hashes and
    * signatures, for `import` and `replay`; it holds what was said, and no key. `markdown` and `json`: the conversation, for people.
-   * What is written while it is read is not in it. A journal of 100 MB needs the memory of a page of it.
+   * What is written while it is read is not in it. A journal of 100 MB needs the memory of a page of it. Of a damaged session it has
+   * what is stored, and says where it is damaged; no import takes such a file.
    *
-   * @throws {LodgerError} `session_not_found`, `corrupt`: an event was changed.
+   * @throws {LodgerError} `session_not_found`, `corrupt`: what says how the session stands was changed.
    */
   export(id: string, options?: { format?: "journal" | "markdown" | "json" }): Promise<Blob>;
   /**
@@ -1177,7 +1194,8 @@ export interface Sessions {
    * interrupted, what was always allowed is not allowed any more, and what is in it counts as text from outside. If no agent
    * runs, the workspace is held that long.
    *
-   * @throws {LodgerError} `invalid_arguments`: it is no such file. `corrupt`: it was changed or cut off; the message names the line.
+   * @throws {LodgerError} `invalid_arguments`: it is no such file. `corrupt`: it was changed or cut off, or the session was damaged
+   * when it was exported; the message names the line.
    * `newer_version`.
    */
   import(file: Blob): Promise<SessionState>;
@@ -1192,6 +1210,16 @@ export interface Sessions {
    * interrupted in it.
    */
   fork(id: string, options?: { at?: number; provider?: string }): Promise<SessionState>;
+  /**
+   * Makes a whole session of one that is damaged. The entries before the damage stay as they are; of what was said behind it, all
+   * that can be read is taken along, as `launch({ messages })` takes it: files by name only, receipts and what was used up not at
+   * all. The damaged session stays, and the new one has its id with a number. With `replace` it takes the damaged one's place,
+   * which is gone then: export that before. A run that was open is interrupted, what was always allowed is not any more, nothing waits in its
+   * queue. Its event `salvaged` says where the damage was. Where rows before it cannot be proven, its `hmac_status` is `unverified`.
+   *
+   * @throws {LodgerError} `invalid_arguments`: nothing is damaged. `busy`, `permission_denied`.
+   */
+  salvage(id: string, options?: { replace?: boolean }): Promise<SessionState>;
   /**
    * Puts a session aside, or all of the present operator's that are alive: those that were put aside by this. A model call is
    * aborted, and made again by `play`; a tool that only reads is too; one with an effect comes to its end, and its result is
@@ -1303,9 +1331,10 @@ export interface WorkspaceEvents {
    * the browser has no network, and the run waits for it; that counts as no try. `kind: "holder"`:
    * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
    * answer. `kind: "storage_lost"`: all that the workspace had stored is `lost`. Each page that opens it hears that a task later,
-   * until somebody has acknowledged it (`storage()`).
+   * until somebody has acknowledged it (`storage()`). `kind: "damaged"`: the agent has started without the session `sessionId`,
+   * whose rows are damaged; `error` says what can be done.
    */
-  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "storage_lost"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; error?: ErrorInfo };
+  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; error?: ErrorInfo };
 }
 
 declare global {

@@ -174,8 +174,10 @@ async function told(workspace, id) {
   for (let before; ; ) {
     const page = await workspace.history({ sessionId: id, limit: PAGE, before });
     pages.unshift(page);
-    if (page.length < PAGE) return { session, messages: pages.flat() };
-    before = page[0].id;
+    // A gap has no message before it that could be asked for.
+    const said = page.filter((message) => message.status !== "damaged");
+    if (said.length < PAGE) return { session, messages: pages.flat() };
+    before = said[0].id;
   }
 }
 
@@ -188,10 +190,11 @@ async function markdown(workspace, command, id) {
   const facts = [["Session", session.id], ["Status", session.status], ["Operator", session.operator_subject], ["Model", session.model_id ?? session.provider_id], ["Started", session.started_at], ["Last activity", session.last_activity_at]];
   const lines = [`# ${inLine(session.display_name ?? session.id)}`, "", ...facts.filter(([, fact]) => fact).map(([name, fact]) => `- ${name}: ${inLine(fact)}`), ""];
   for (const message of messages) {
-    const who = message.role === "user" ? "Person" : "Assistant";
+    const who = message.role === "user" ? "Person" : message.role === "assistant" ? "Assistant" : "Gap";
     const how = message.status === "complete" ? "" : ` (${message.status})`;
     lines.push(`## ${who}${how}, ${new Date(message.createdAt).toISOString()}`, "");
     for (const part of message.parts) lines.push(...written(part), "");
+    if (message.damaged) lines.push(`Entries ${message.damaged.from} to ${message.damaged.to} of the journal are lost: ${inLine(message.damaged.why)}.`, "");
     if (message.error) lines.push(`Error: ${inLine(message.error.message)}`, "");
   }
   return new Blob([lines.join("\n")], { type: "text/markdown" });

@@ -1,8 +1,8 @@
 // The marker of a database: an empty file of the origin's private file system, which says that something is stored.
 //
 // The databases of an origin die together, when a browser finds one damaged or somebody deletes them: what tells of that
-// lies elsewhere. Promises: looking and setting never fail and hold nobody up; where there is no such file system nothing
-// is known. Who deletes a database takes its marker away first, and meanwhile nobody sets it again. Leaves to others: what
+// lies elsewhere. Promises: looking and setting never fail and hold nobody up. Where there is no such file system nothing
+// is known. A page that deletes a database takes its marker away first, and meanwhile none is set again. Leaves to others: what
 // a marker says about a database (`src/harness/opening.rs`).
 
 import { bytes, hex } from "./vault.js";

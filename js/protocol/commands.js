@@ -52,5 +52,6 @@ export const INVOKED = {
   session_import: "sessions.import(file:object)",
   session_replay: "sessions.replay(file:object)",
   session_fork: "sessions.fork(id, {at?:number, provider?})",
+  session_salvage: "sessions.salvage(id, {replace?})",
   get_agent_settings: "settings()",
 };

@@ -239,6 +239,8 @@ export async function use(): Promise<void> {
   await ws.invoke("agent.wait", { runId: "r", errorGraceMs: 15_000 });
   const fork = await invoke("session_fork", { id: "docs", at: 3 });
   same<typeof fork, SessionState>(true);
+  const salvaged = await invoke("session_salvage", { id: "docs", replace: true });
+  same<typeof salvaged, SessionState>(true);
   const file = await ws.invoke("session_export", { id: "docs", format: "journal" });
   await invoke("session_import", { file });
 

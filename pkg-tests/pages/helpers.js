@@ -175,6 +175,18 @@ globalThis.T = {
     db.close();
   },
 
+  /** Damages the first row of a session's journal that has this text; `undefined` takes it away. */
+  async harm(name, id, has, edit) {
+    const { entries } = await T.dump(name);
+    const [key, value] = entries.find(([key, value]) => key[0] === id && value.includes(has));
+    const text = edit(value);
+    const db = await T.database(name);
+    const tx = db.transaction("entries", "readwrite");
+    if (text === undefined) tx.objectStore("entries").delete(key); else tx.objectStore("entries").put(text, key);
+    await T.done(tx);
+    db.close();
+  },
+
   /** Tells the test something; resolves with what it answers. */
   tell: async (name, body) => (await fetch(`/signal/${name}`, { method: "POST", body: body === undefined ? "" : JSON.stringify(body) })).json(),
 

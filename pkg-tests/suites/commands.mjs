@@ -329,6 +329,8 @@ const STEPS = [
   ["sessions.restart", (ws) => ws.sessions.restart("docs", "again"), (ws) => ws.sessions.status("docs")],
   ["sessions.recover", async (ws) => [await ws.sessions.recover("docs", { reason: "provider_unavailable" }), await ws.sessions.recover("docs", { action: "resume" })], (ws) => ws.sessions.status("docs")],
   ["sessions.fork", (ws) => ws.sessions.fork("docs", { at: 4 }), (ws) => ws.sessions.status("docs-2")],
+  // There is nothing to be salvaged.
+  ["sessions.salvage", async (ws) => (await T.refused(() => ws.sessions.salvage("docs"))).code],
   ["sessions.export", async (ws, s) => {
     s.file = await ws.sessions.export("docs");
     return [s.file.type, (await s.file.text()).trim().split("\n").length, await (await ws.sessions.export("docs", { format: "markdown" })).text()];
@@ -384,6 +386,7 @@ const STEPS = [
   ["invoke session_bench", (ws) => ws.invoke("session_bench", { target: "named" })],
   ["invoke session_play", (ws) => ws.invoke("session_play", { target: "named" })],
   ["invoke session_fork", (ws) => ws.invoke("session_fork", { id: "named" })],
+  ["invoke session_salvage", async (ws) => (await T.refused(() => ws.invoke("session_salvage", { id: "named" }))).code],
   ["invoke session_export", async (ws, s) => (s.file = await ws.invoke("session_export", { id: "named" })).type],
   ["invoke session_replay", (ws, s) => ws.invoke("session_replay", { file: s.file })],
   ["invoke session_import", (ws, s) => ws.invoke("session_import", { file: s.file })],

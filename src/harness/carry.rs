@@ -1,4 +1,4 @@
-//! Sessions that leave and arrive, as commands: import, replay, fork.
+//! Sessions that leave and arrive, as commands: import, replay, fork, salvage.
 //!
 //! What a page sees as one `import` is a conversation of commands. They are `begin` and `lines` of `sessions.import`,
 //! `check` at their end, `sessions.admit`, `rows` and `file` as often as it takes, and `done`. `cancel` ends it early.
@@ -7,18 +7,23 @@
 //! a page of rows, or for the conversation that arrives. Leaves to others: how it is brought in (`holding/arrivals`),
 //! and what a file is (`session/carry`).
 
-use crate::error::ErrorInfo;
+use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::core::arrival::{Arrival, nothing_arrives};
+use crate::harness::core::refused::no_session;
+use crate::harness::core::removed::removed_by;
 use crate::harness::holding::arrivals::{changed, must_be_alone, write_line};
+use crate::harness::reads::look::{Stored, load};
 use crate::harness::reads::{After, Waiting};
 use crate::journal::Ask;
+use crate::journal::canonical::Integrity;
 use crate::json::items;
 use crate::list::Listed;
+use crate::object::Object;
 use crate::ports::{Rows, Table, Write};
 use crate::protocol::{Command, Request};
 use crate::rooms::{Room, enter};
-use crate::session::carry::Reader;
+use crate::session::carry::{Reader, Salvaged, salvage};
 use crate::session::record::Record;
 use crate::session::{Session, operator};
 use serde_json::Value;
@@ -165,6 +170,69 @@ impl Harness {
         self.core.sessions.arrival =
             Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, Ask::Fork) });
         self.holding.admit(&mut self.core, &mut self.runner, waiting.command)
+    }
+}
+
+impl Harness {
+    /// A damaged session was read to be made whole.
+    #[inline(never)]
+    pub(in crate::harness) fn salvage(
+        &mut self,
+        waiting: Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        enter(Room::Carry);
+        let Waiting { command, session, request, fresh, .. } = &waiting;
+        if stored.entries().is_empty() && stored.head.is_none() {
+            return Err(no_session(session));
+        }
+        let removed = stored.believed_head(&self.core, &waiting).and_then(removed_by);
+        self.core.must_be_there(request.command, session, removed)?;
+        let doubted = stored.doubted(&self.core, session, signatures);
+        let survey = stored.survey(&self.core, session, &doubted)?;
+        let Salvaged { session: copy, rows, rest } =
+            salvage(session, &self.core.sessions.engine, &survey, fresh);
+        let by_head = stored.believed_head(&self.core, &waiting).and_then(|head| head.get("record"));
+        let by_head = by_head.and_then(|record| Record::read(record).ok());
+        let record = by_head.as_ref().or(copy.record());
+        operator::may(
+            self.core.operator(),
+            operator::Action::Remove,
+            record.map(Record::owner),
+            self.core.now,
+        )?;
+        let damage = match (survey.damage.clone(), load(session, &self.core, stored)) {
+            (Some(damage), _) => damage,
+            (None, Ok(_)) => {
+                return Err(request
+                    .invalid("finds no damage in this session")
+                    .hint("sessions.fork() copies it"));
+            }
+            (None, Err(error)) => stored.elsewhere(&error),
+        };
+        if self.core.current(session).is_some() {
+            let error = ErrorInfo::new(Code::Busy, "a run works in this session");
+            return Err(error.hint("interrupt it first"));
+        }
+        if self.holding.start.is_some() {
+            // The agent was started meanwhile: it is done then.
+            self.deferred.push((self.core.now, waiting.input()));
+            return Ok(());
+        }
+        must_be_alone(&self.core)?;
+        let integrity = match self.core.head_integrity(session) {
+            Integrity::Verified if !survey.proven => Integrity::Unverified,
+            Integrity::Tampered => Integrity::Unverifiable,
+            integrity => integrity,
+        };
+        let replaces = request.args().says("replace").then(|| stored.head.clone());
+        let mut arrival = Arrival { rows, integrity, replaces, ..Arrival::new(copy, Ask::Salvage) };
+        let mut from = Object::new();
+        from.all(arrival.from).value("damaged", damage.json()).number("taken_along", rest.len() as u64);
+        (arrival.from, arrival.rest) = (from.done(), rest);
+        self.core.sessions.arrival = Some(arrival);
+        self.holding.admit(&mut self.core, &mut self.runner, *command)
     }
 }
 

@@ -100,6 +100,7 @@ impl Harness {
             held: None,
             tail: None,
             until: None,
+            in_part: false,
         };
         if session.is_empty() {
             if let About::Run(run) = about {

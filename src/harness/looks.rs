@@ -72,6 +72,9 @@ impl Harness {
         must_be_shown(&waiting.request, &waiting.session, once)?;
         match waiting.request.command.row().source {
             Source::Rows => return self.reads.answer_by_rows(&mut self.core, waiting, &stored, signatures),
+            Source::Journal if waiting.request.command == Command::SessionsSalvage => {
+                return self.salvage(waiting, &stored, signatures);
+            }
             Source::Journal => {
                 stored.must_be_stored(&self.core, &waiting)?;
                 let whole = load(&waiting.session, &self.core, &stored)?;
@@ -88,7 +91,7 @@ impl Harness {
             Source::End | Source::Fold => {}
         }
         if let Some(tail) = waiting.tail.take() {
-            self.core.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
+            self.core.vouched(&waiting.session).accept("agent session state", &waiting.session)?;
             let removed = stored.believed_head(&self.core, &waiting).and_then(removed_by);
             self.core.must_be_there(waiting.request.command, &waiting.session, removed)?;
             return match self.reads.look_further(&mut self.core, &self.runner.calls, waiting, tail, rows)? {
@@ -135,11 +138,8 @@ impl Harness {
                 }
                 Ok(())
             }
-            // All that can be done with it is to remove it.
             Err(error)
-                if waiting.request.command == Command::SessionsRemove
-                    && self.holding.start.is_none()
-                    && error.code == Code::Corrupt =>
+                if waiting.gives_up() && self.holding.start.is_none() && error.code == Code::Corrupt =>
             {
                 self.holding.borrow_for(&mut self.core, waiting);
                 Ok(())

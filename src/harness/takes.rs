@@ -2,13 +2,14 @@
 //!
 //! Leaves to others: the lock and the epoch (`holding/`), and what a lost page left (`runner/`).
 
-use crate::error::ErrorInfo;
+use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::start::{Aim, Start};
 use crate::harness::reads::Waiting;
+use crate::harness::reads::look::Stored;
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Rows};
 use crate::protocol::Command;
@@ -69,27 +70,34 @@ impl Harness {
     }
 
     pub(in crate::harness) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
+        let mut damaged = Vec::new();
         for (session, rows) in sessions.iter().zip(rows.chunks(3)) {
-            match self.holding.take_session(&mut self.core, &mut self.runner, session, rows) {
-                Ok(()) => {}
-                // It is told when somebody asks for it; the others are whole.
-                Err(_) if session != DEFAULT_SESSION && sessions.len() > 1 => {}
-                Err(error) => {
-                    let borrows = |start: &mut Start| matches!(start.aim, Aim::Once(_));
-                    let Some(Aim::Once(waiting)) = self.holding.start.take_if(borrows).map(|start| start.aim)
-                    else {
-                        return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
-                    };
-                    if let Err(error) = self.reads.not_taken(&mut self.core, &waiting, error) {
-                        self.core.reply_now(waiting.command, Err(error));
-                        self.holding.give_back(&mut self.core, &mut self.runner);
-                    }
-                    return;
+            let taken = self.holding.take_session(&mut self.core, &mut self.runner, session, rows);
+            let Err(error) = taken else { continue };
+            let borrows = |start: &mut Start| matches!(start.aim, Aim::Once(_));
+            if let Some(Aim::Once(waiting)) = self.holding.start.take_if(borrows).map(|start| start.aim) {
+                if let Err(error) = self.not_taken(&waiting, rows, error) {
+                    self.core.reply_now(waiting.command, Err(error));
+                    self.holding.give_back(&mut self.core, &mut self.runner);
                 }
+                return;
+            }
+            // The others are whole: it is set aside.
+            if error.code == Code::Corrupt {
+                Stored::of(rows).find_damage(&mut self.core, session, &error, None);
+                damaged.push((session, error));
+            } else if session == DEFAULT_SESSION {
+                return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
             }
         }
         self.runner.sweep_files(&mut self.core, files);
-        match self.run_started(sessions) {
+        let aim = self.run_started(sessions);
+        for (session, error) in damaged {
+            let mut detail = self.core.detail(session);
+            detail.text("kind", "damaged").value("error", error.to_json());
+            self.core.send("agent:notice", detail, true);
+        }
+        match aim {
             Some(Aim::Once(waiting)) => {
                 // What another tab has said since this one looked is not in its views yet.
                 self.runner.calls.tell_histories(&mut self.core);
@@ -105,10 +113,30 @@ impl Harness {
         if let Err(error) =
             self.holding.take_session(&mut self.core, &mut self.runner, &waiting.session, rows)
         {
-            return self.reads.not_taken(&mut self.core, &waiting, error);
+            return self.not_taken(&waiting, rows, error);
         }
         self.runner.start_session(&mut self.core, &waiting.session);
         self.dispatch_waiting(waiting)
+    }
+
+    /// The session of a command is not what was written. Where the first one was given up by that, it begins anew.
+    fn not_taken(&mut self, waiting: &Waiting, rows: &[Rows], error: ErrorInfo) -> Result<(), ErrorInfo> {
+        if error.code == Code::Corrupt {
+            Stored::of(rows).find_damage(&mut self.core, &waiting.session, &error, None);
+        }
+        self.reads.not_taken(&mut self.core, waiting, error)?;
+        if waiting.session == DEFAULT_SESSION {
+            self.core.sessions.remove(DEFAULT_SESSION);
+            self.core.sessions.take(Session::with(DEFAULT_SESSION, &self.core.sessions.engine));
+            if self.core.state.lifecycle == Lifecycle::Running {
+                self.runner.start_session(&mut self.core, DEFAULT_SESSION);
+                self.runner.tend_default(&mut self.core, true);
+            }
+            if self.core.sessions.is_watched(DEFAULT_SESSION) {
+                self.runner.calls.tell_history(&mut self.core, DEFAULT_SESSION);
+            }
+        }
+        Ok(())
     }
 
     /// Does the one thing that a workspace was borrowed for, and lets it go.

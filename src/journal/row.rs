@@ -158,10 +158,19 @@ impl Row {
         self.content.as_ref().is_none_or(|content| sha256(&[content]) == self.content_hash)
     }
 
+    /// The hash that it should have after the row with the hash `previous`.
+    pub fn hash_after(&self, previous: &str) -> String {
+        sha256(&[previous, "\n", &self.header, "\n", &self.content_hash])
+    }
+
     /// Whether this row's hashes are right and it comes after the row with the hash `previous`.
     pub fn follows(&self, previous: &str) -> bool {
-        self.has_its_content()
-            && sha256(&[previous, "\n", &self.header, "\n", &self.content_hash]) == self.hash
+        self.has_its_content() && self.hash_after(previous) == self.hash
+    }
+
+    /// What the row says of itself, if that can be read. Nothing is checked.
+    pub fn header(&self) -> Option<Header> {
+        Header::parse(&self.header).map(|(_, header)| header)
     }
 
     /// What the row says of itself, and its entry unless that was erased.
@@ -186,7 +195,7 @@ impl Row {
 
     /// Whether it puts something on record, by its header alone.
     pub fn is_recorded(&self) -> bool {
-        Header::parse(&self.header).is_some_and(|(_, header)| header.kind == "recorded")
+        self.header().is_some_and(|header| header.kind == "recorded")
     }
 
     /// The same row without its content; its hashes stay.

@@ -243,6 +243,8 @@ words! {
         Import = "import",
         /// A copy of another session becomes a session of its own.
         Fork = "fork",
+        /// What was whole of a damaged session becomes one of its own, or takes its place.
+        Salvage = "salvage",
         /// How it stands. What is found on the way is written down.
         Status = "status",
     }

@@ -361,6 +361,10 @@ commands! {
     SessionsFork = row("sessions.fork", "id at?# provider?").of(Id, Write).from(Source::Journal).asks().within(Past).within(Carry)
         => once().gives("`SessionState`")
             .invoked("session_fork", "sessions.fork(id, {at?: number, provider?})", "SessionState");
+    /// Makes a whole session of what is whole of a damaged one; with `replace` in its place.
+    SessionsSalvage = row("sessions.salvage", "id replace?*").of(Id, Write).from(Source::Journal).asks().within(Past).within(Carry)
+        => once().gives("`SessionState`")
+            .invoked("session_salvage", "sessions.salvage(id, {replace?: boolean})", "SessionState");
     /// Keeps a key in the vault.
     KeysSet = row("keys.set", "provider key").within(More) => once();
     /// Forgets a key.

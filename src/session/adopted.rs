@@ -14,6 +14,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::model::Block;
 use crate::object::Object;
+use crate::rooms::{Room, enter};
 use crate::run::{Ended, Outcome, Prompt, Run, Settled};
 use crate::tools::ToolText;
 use serde_json::Value;
@@ -36,11 +37,14 @@ struct Exchange {
     model: Option<String>,
 }
 
-/// The entries of a conversation, `Message[]` of the contract; the ids of its messages are made of `fresh`.
+/// The entries of a conversation, `Message[]` of the contract; the ids of its messages are made of `fresh`. A door of the
+/// room `past`.
 ///
 /// # Errors
 /// `invalid_arguments`, naming the message.
+#[inline(never)]
 pub fn adopted(messages: &Value, fresh: &str) -> Result<Vec<Entry>, ErrorInfo> {
+    enter(Room::Past);
     let given = messages.as_array().ok_or_else(|| refused("must be a list of messages"))?;
     let few = |count: usize, what: &str| match count > MOST {
         true => Err(refused(&["has more than 10000 ", what].concat()).hint("leave out the oldest")),
@@ -58,6 +62,26 @@ pub fn adopted(messages: &Value, fresh: &str) -> Result<Vec<Entry>, ErrorInfo> {
         })?;
     }
     few(exchanges.iter().map(|exchange| exchange.ends.len()).sum(), "tool calls")?;
+    Ok(entries(exchanges, fresh))
+}
+
+/// The same of what was said in a session of this workspace, as far as it can be taken. Of a file its name stays.
+pub(super) fn taken_along(messages: Vec<Value>, fresh: &str) -> Vec<Entry> {
+    let mut exchanges = Vec::new();
+    for mut message in messages {
+        if let Some(Value::Array(parts)) = message.get_mut("parts") {
+            for part in parts.iter_mut().filter(|part| kind_of(part) == "file") {
+                let name = part.get("filename").and_then(Value::as_str).unwrap_or("file");
+                *part = super::text_part("text", &["[", name, "]"].concat());
+            }
+        }
+        // An answer to what is lost, or a message without a word.
+        let _ = take(&message, &mut exchanges);
+    }
+    entries(exchanges, fresh)
+}
+
+fn entries(exchanges: Vec<Exchange>, fresh: &str) -> Vec<Entry> {
     let entry = |(at, exchange): (usize, Exchange)| Entry::Adopted {
         message: ["msg_", fresh, "_", &at.to_string()].concat(),
         text: exchange.text,
@@ -68,7 +92,7 @@ pub fn adopted(messages: &Value, fresh: &str) -> Result<Vec<Entry>, ErrorInfo> {
         outcome: exchange.outcome.into(),
         model: exchange.model,
     };
-    Ok(exchanges.into_iter().enumerate().map(entry).list())
+    exchanges.into_iter().enumerate().map(entry).list()
 }
 
 fn refused(why: &str) -> ErrorInfo {

@@ -123,7 +123,7 @@ impl Session {
     /// `args`: `{ operator: { subject, issuer? }, … }`, and by the word: `launch` takes `id`, `providerId`, `modelId`,
     /// `projectId`, `displayName`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for one task
     /// only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
-    /// `detail`; `go_on` `run`; `import` and `fork` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
+    /// `detail`; `go_on` `run`; `import`, `fork` and `salvage` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
     /// `ready`, `bench`, `play` and `status` nothing else.
     pub fn ask(&self, what: Ask, args: &Value, at: Millis) -> Outcome {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
@@ -134,10 +134,14 @@ impl Session {
         let asked = Asked { id, record, operator: operator.as_ref(), at, alive: true, known: &[] };
         let pid = Some(self.keeping.epoch).filter(|epoch| *epoch > 0);
         match (what, record) {
-            (Ask::Import | Ask::Fork, Some(record)) => {
+            (Ask::Import | Ask::Fork | Ask::Salvage, Some(record)) => {
                 let copy = Copy {
                     id,
-                    kind: if what == Ask::Fork { "forked" } else { "imported" },
+                    kind: match what {
+                        Ask::Fork => "forked",
+                        Ask::Salvage => "salvaged",
+                        _ => "imported",
+                    },
                     provider_id: text("providerId"),
                     model_id: text("modelId"),
                     from: args.get("from").cloned().unwrap_or_default(),
@@ -145,7 +149,7 @@ impl Session {
                 lifecycle::copy(&asked, record, &copy)
             }
             // A conversation of before there were records gets one.
-            (Ask::Launch | Ask::Import | Ask::Fork, _) => {
+            (Ask::Launch | Ask::Import | Ask::Fork | Ask::Salvage, _) => {
                 let launch = Launch {
                     provider_id: text("providerId").unwrap_or("none"),
                     model_id: text("modelId"),
@@ -208,10 +212,10 @@ impl Session {
                         }
                         Ask::Remove => self.keeping.removed = Some(header.at),
                         Ask::UndoRemove => self.keeping.removed = None,
-                        Ask::Import | Ask::Fork => {
+                        Ask::Import | Ask::Fork | Ask::Salvage => {
                             // Names of providers are those of a workspace.
                             let own = args.get("provider").and_then(Value::as_str).map(String::from);
-                            let kept = (what == Ask::Fork).then(|| self.keeping.provider.take()).flatten();
+                            let kept = (what != Ask::Import).then(|| self.keeping.provider.take()).flatten();
                             self.keeping.provider = own.or(kept);
                             // The copy is a session of its own, also of a removed one or a task of its own.
                             (self.keeping.once, self.keeping.removed) = (false, None);

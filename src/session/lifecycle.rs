@@ -447,12 +447,12 @@ pub fn rename(asked: &Asked<'_>, name: &str) -> Outcome {
     })
 }
 
-/// A copy of a session, that was imported or forked.
+/// A copy of a session, that was imported, forked or salvaged.
 #[derive(Clone, Debug)]
 pub struct Copy<'a> {
     /// Its own id.
     pub id: &'a str,
-    /// What is told of it: `imported` or `forked`.
+    /// What is told of it: `imported`, `forked` or `salvaged`.
     pub kind: &'a str,
     /// The provider's name, if it is another from here on.
     pub provider_id: Option<&'a str>,

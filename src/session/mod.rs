@@ -8,6 +8,7 @@
 pub mod activity;
 mod adopted;
 pub mod carry;
+pub mod damage;
 pub mod dates;
 mod keeping;
 pub mod lifecycle;
@@ -709,7 +710,7 @@ fn granted_by(run: &Run, entry: &Entry, seq: u64) -> Option<Grant> {
 
 /// Whether a command makes a copy of a session one of its own.
 fn is_copy(what: &Word<Ask>) -> bool {
-    matches!(what.known(), Some(Ask::Import | Ask::Fork))
+    matches!(what.known(), Some(Ask::Import | Ask::Fork | Ask::Salvage))
 }
 
 /// Whether an entry is one that came from outside.

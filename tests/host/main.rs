@@ -38,6 +38,8 @@ mod cases {
     mod carry;
     /// What every codec must make of what a model says.
     mod conformance;
+    /// Rows that are damaged, and what can be done about it.
+    mod damage;
     /// Files of a message.
     mod file;
     /// What a newer version of the package has stored.
@@ -79,6 +81,8 @@ mod origins {
 
 /// Worlds drawn at random, by seeds: what must hold whatever happens. The long ones run in parts (`support::parts`).
 mod worlds {
+    /// Rows that are damaged at random.
+    mod damage;
     /// The pump's twin: delays, failures and crashes, with every law at every step.
     mod pump;
     /// Records of sessions under random commands.

@@ -124,6 +124,11 @@ export class Agent extends Changing {
         if (error) this.problem = error;
         return this.changed();
       }
+      if (kind === "damaged") {
+        // The others work; what can be done about it, the error says.
+        if (error) this.problem = error;
+        return this.changed();
+      }
       const [top, delegate] = [parentRunId ?? runId, parentRunId !== undefined];
       const watched = this.#of(detail.sessionId);
       watched.lastSign = performance.now();

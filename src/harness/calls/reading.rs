@@ -42,6 +42,20 @@ impl Calls {
         }
     }
 
+    /// A session that is only looked at is watched from here on, and this was said in it.
+    pub(in crate::harness) fn tell_watched(
+        &self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        history: Vec<Value>,
+    ) {
+        let notice = Notice::History(session.into(), json(&Value::from(history)));
+        core.outbox.tell(Action::Tell(notice));
+        core.sessions.watch(session, String::new());
+        core.reply_now(id, Ok(None));
+    }
+
     /// Answers a command by a session that is only looked at.
     pub(in crate::harness) fn answer_look(
         &mut self,
@@ -53,10 +67,7 @@ impl Calls {
         match request.command {
             Command::Watch => {
                 let history = session::history(session, None, None).unwrap_or_default();
-                let notice = Notice::History(session.id.clone(), json(&Value::from(history)));
-                core.outbox.tell(Action::Tell(notice));
-                core.sessions.watch(&session.id, String::new());
-                core.reply_now(id, Ok(None));
+                self.tell_watched(core, id, &session.id, history);
             }
             Command::Wait | Command::Result => {
                 let asked = core.awaited(request);

@@ -4,9 +4,10 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::Core;
+use crate::harness::core::integrity::Head;
 use crate::harness::core::removed::delete;
 use crate::journal::canonical::Integrity;
-use crate::journal::{Ask, GENESIS};
+use crate::journal::{Ask, Entry, GENESIS};
 use crate::object::Object;
 use crate::ports::{Rows, Table};
 use crate::session::Session;
@@ -20,7 +21,7 @@ pub(in crate::harness) const ARRIVING: &str = "arriving";
 pub(in crate::harness) struct Arrival {
     /// What it will be, without what makes it one of its own.
     pub session: Session,
-    /// `import` or `fork`.
+    /// `import`, `fork` or `salvage`.
     pub what: Ask,
     /// What is known of its signature.
     pub integrity: Integrity,
@@ -30,8 +31,12 @@ pub(in crate::harness) struct Arrival {
     pub provider: Option<String>,
     /// Whether a fork has of a file what its own rows do not tell of.
     pub imported: bool,
-    /// The rows of a fork.
+    /// The rows of a fork, or those that are kept of a damaged session.
     pub rows: Vec<String>,
+    /// What follows them, with its run.
+    pub rest: Vec<(Option<String>, Entry)>,
+    /// It takes the place of the damaged session, which had this head.
+    pub replaces: Option<Option<Head>>,
     /// The command that waits for it to be admitted.
     pub waiting: Option<u32>,
     /// Its id here, once it was admitted.
@@ -64,6 +69,8 @@ impl Arrival {
             provider: None,
             imported: false,
             rows: Vec::new(),
+            rest: Vec::new(),
+            replaces: None,
             waiting: None,
             id: None,
             written: 0,

@@ -16,6 +16,7 @@ use crate::json::{self, json};
 use crate::list::Listed;
 use crate::ports::{Millis, Rows, Table, Write};
 use crate::session::Session;
+use crate::session::damage::Damage;
 use serde_json::Value;
 
 /// The head of a session as it is stored.
@@ -38,6 +39,16 @@ impl Head {
     /// Up to which row it speaks.
     pub fn seq(&self) -> u64 {
         self.value.get("seq").and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// The hash of that row.
+    pub fn hash(&self) -> &str {
+        self.value.get("hash").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether it is this one, word by word.
+    pub fn is(&self, other: &Head) -> bool {
+        self.text == other.text
     }
 
     /// Whether a run of it has not ended, and is not held.
@@ -111,12 +122,25 @@ impl Core {
 
     /// What a head says of its session, unless somebody has changed it.
     pub(in crate::harness) fn believed<'a>(&self, session: &str, head: &'a Head) -> Option<&'a Value> {
-        (self.integrity(session) != Integrity::Tampered).then_some(&head.value)
+        (self.vouched(session) != Integrity::Tampered).then_some(&head.value)
+    }
+
+    /// What is known of a session, as far as its head says who it is: damaged rows change nothing in that.
+    pub(in crate::harness) fn vouched(&self, session: &str) -> Integrity {
+        match self.sessions.damage(session) {
+            Some(_) => self.head_integrity(session),
+            None => self.integrity(session),
+        }
     }
 
     /// Somebody has changed a session: that counts for all that is told of it later.
     pub(in crate::harness) fn found_out(&mut self, session: &str) {
         self.sessions.change(session, |slot| slot.tampered = true);
+    }
+
+    /// A session is not what was written, here for the first time: nobody works in it until it was read whole again.
+    pub(in crate::harness) fn set_aside(&mut self, session: &str, damage: Damage) {
+        self.sessions.change(session, |slot| (slot.tampered, slot.damage) = (true, Some(damage)));
     }
 
     /// What is known of a session.
@@ -133,7 +157,9 @@ impl Core {
 
     /// Nothing is known of a session that is gone.
     pub(in crate::harness) fn forget_integrity(&mut self, session: &str) {
-        self.sessions.change(session, |slot| (slot.verdict, slot.tampered) = (None, false));
+        self.sessions.change(session, |slot| {
+            (slot.verdict, slot.tampered, slot.damage) = (None, false, None);
+        });
     }
 }
 
@@ -156,8 +182,19 @@ pub(in crate::harness) fn changed_event(
     signatures: Option<&[String]>,
     signed: bool,
 ) -> Option<String> {
+    changed_events(rows, signatures, signed).into_iter().next().map(|(_, id)| id)
+}
+
+/// All of them: which row each is, and its id.
+pub(in crate::harness) fn changed_events(
+    rows: &Rows,
+    signatures: Option<&[String]>,
+    signed: bool,
+) -> Vec<(usize, String)> {
+    let mut changed = Vec::new();
     let mut expected = signatures.map(|signatures| signatures.iter());
-    for (id, _, stored) in rows.iter().filter_map(|(_, text)| event_in(text)) {
+    let events = rows.iter().enumerate().filter_map(|(at, (_, text))| Some((at, event_in(text)?)));
+    for (at, (id, _, stored)) in events {
         let verdict = match stored {
             Some(stored) => {
                 let expected = expected.as_mut().map(|rest| rest.next().map_or("", String::as_str));
@@ -167,10 +204,10 @@ pub(in crate::harness) fn changed_event(
             None => Integrity::Unverified,
         };
         if verdict == Integrity::Tampered {
-            return Some(id);
+            changed.push((at, id));
         }
     }
-    None
+    changed
 }
 
 /// Of a row that is an event: its id, what is signed of it, and the signature.

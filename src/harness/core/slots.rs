@@ -8,8 +8,10 @@
 use crate::harness::core::arrival::Arrival;
 use crate::harness::core::integrity::Head;
 use crate::journal::canonical::Integrity;
+use crate::list::Listed;
 use crate::maps::Named;
 use crate::ports::{Part, PatternEngine, Rows};
+use crate::session::damage::Damage;
 use crate::session::{Session, Transcript};
 
 /// All that is known of a session.
@@ -23,6 +25,8 @@ pub(in crate::harness) struct Slot {
     pub verdict: Option<Integrity>,
     /// Something else gave away that somebody has changed it.
     pub tampered: bool,
+    /// Where it is not as it was written, if that was found: nobody works in it.
+    pub damage: Option<Damage>,
     watched: Option<String>,
     attached: Option<u64>,
 }
@@ -151,6 +155,17 @@ impl Sessions {
     /// The head of a session.
     pub fn head(&self, id: &str) -> Option<&Head> {
         self.slot(id)?.head.as_ref()
+    }
+
+    /// What is known to be damaged in a session.
+    pub fn damage(&self, id: &str) -> Option<&Damage> {
+        self.slot(id)?.damage.as_ref()
+    }
+
+    /// The ids of the sessions that are known to be damaged, in order.
+    pub fn damaged(&self) -> Vec<String> {
+        let damaged = self.slots.iter().filter(|(_, slot)| slot.damage.is_some());
+        damaged.map(|(id, _)| id.to_owned()).list()
     }
 
     /// The head of a session was read or written.

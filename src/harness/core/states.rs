@@ -1,6 +1,6 @@
 //! How a session stands, as `sessions.status` and a list say it.
 //!
-//! Promises: what was changed from outside is shown as it is stored, with its verdict. Leaves to others: the record
+//! Promises: what was changed from outside is shown as it is stored, with its verdict, and where it is damaged. Leaves to others: the record
 //! itself (`session/`), and what is known of signatures (`integrity`).
 
 use crate::error::ErrorInfo;
@@ -11,6 +11,7 @@ use crate::journal::canonical::Integrity;
 use crate::object::Object;
 use crate::session;
 use crate::session::Session;
+use crate::session::damage::Damage;
 use serde_json::Value;
 
 impl Core {
@@ -35,7 +36,9 @@ impl Core {
             Integrity::Tampered => session::as_stored(session, head.record(), self.now),
             _ => head.record()?.clone(),
         };
-        Some(session::state_of(&record, head.value.get("usage")))
+        let state = session::state_of(&record, head.value.get("usage"));
+        let damage = self.sessions.damage(session).map(Damage::json);
+        Some(Object::new().all(state).maybe("damaged", damage).done())
     }
 }
 

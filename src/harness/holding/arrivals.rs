@@ -1,4 +1,4 @@
-//! Sessions that arrive: import and fork.
+//! Sessions that arrive: import, fork, and what is salvaged.
 //!
 //! Decides what the copy is called, and who holds the workspace that long. Its rows are written batch by batch, and the
 //! head at last: a session without a head is there for nobody. Promises: what did not arrive
@@ -9,16 +9,18 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::core::arrival::{ARRIVING, nothing_arrives};
 use crate::harness::core::integrity::{Head, row_write, signed_head};
 use crate::harness::core::removed::delete;
-use crate::harness::core::{Core, Lifecycle};
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
 use crate::harness::runner::{Runner, begun_task};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Ask, Entry, Row};
+use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Table, Write};
 use crate::rooms::{Room, enter};
-use crate::session::carry::adopt;
+use crate::session::Session;
+use crate::session::carry::{adopt, take_along};
 
 /// One session arrives at a time.
 pub(in crate::harness) fn must_be_alone(core: &Core) -> Result<(), ErrorInfo> {
@@ -85,7 +87,26 @@ impl Holding {
         enter(Room::Carry);
         let Some(arrival) = &mut core.sessions.arrival else { return };
         let Some(command) = arrival.waiting.take() else { return };
-        let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
+        let own = arrival.session.id.clone();
+        if let Some(was) = arrival.replaces.clone() {
+            arrival.id = Some(own.clone());
+            let now = core.sessions.head(&own);
+            let same = match (&was, now) {
+                (Some(was), Some(now)) => was.is(now),
+                (was, now) => was.is_none() && now.is_none(),
+            };
+            let settled = match same || core.state.lifecycle == Lifecycle::Running {
+                true => self.settle_in(core, runner, command),
+                // Another tab came first.
+                false => Err(ErrorInfo::new(Code::Busy, "the session has just changed").hint("look again")),
+            };
+            if let Err(error) = settled {
+                self.turn_away(core, runner);
+                core.reply_now(command, Err(error));
+            }
+            return;
+        }
+        let rows = std::mem::take(&mut arrival.rows);
         let id = runner.free_id(core, &own);
         if let Some(arrival) = &mut core.sessions.arrival {
             arrival.id = Some(id.clone());
@@ -143,10 +164,26 @@ impl Holding {
             "integrity",
             Some(arrival.integrity.as_str()).filter(|_| arrival.integrity != Integrity::Verified),
         );
-        let made = adopt(&mut arrival.session, core.now, arrival.what, &id, args.done())?;
+        let mut made = adopt(&mut arrival.session, core.now, arrival.what, &id, args.done())?;
+        let rest = std::mem::take(&mut arrival.rest);
+        let runs = rest.iter().filter_map(|(run, _)| run.clone()).list();
+        made.extend(take_along(&mut arrival.session, core.now, rest)?);
         let Some(arrival) = core.sessions.arrival.take() else { return Err(nothing_arrives()) };
+        if arrival.replaces.is_some() {
+            core.sessions.remove(&id);
+            for table in [Table::Entries, Table::Drafts] {
+                core.outbox.write(delete(table, &id));
+            }
+            for (value, seq) in arrival.rows.iter().zip(1_u64..) {
+                let (key, value) = (vec![id.as_str().into(), seq.into()], value.clone());
+                core.outbox.write(Write::Put { table: Table::Entries, key, value });
+            }
+        }
         for (seq, row, entry) in made {
             core.outbox.write(row_write(&id, seq, &row, &entry));
+        }
+        for run in runs {
+            core.can_be_found(&id, &run);
         }
         let head = Head::of(&arrival.session, core.now);
         core.outbox.write(signed_head(&id, &head));
@@ -154,6 +191,9 @@ impl Holding {
         core.outbox.write(delete(Table::Meta, ARRIVING));
         core.outbox.strictly();
         core.reply_value(command, &arrival.session.state().unwrap_or_default());
+        if arrival.replaces.is_some() {
+            go_on_with(core, runner, arrival.session);
+        }
         self.leave_workspace(core, runner);
         Ok(())
     }
@@ -161,9 +201,11 @@ impl Holding {
     /// Takes away what was written of a session that does not arrive.
     pub(in crate::harness) fn turn_away(&mut self, core: &mut Core, runner: &mut Runner) {
         let admitted = core.sessions.arrival.take_if(|arrival| arrival.id.is_some());
-        let Some(id) = admitted.and_then(|arrival| arrival.id) else { return };
-        core.outbox.write(delete(Table::Entries, &id));
-        core.outbox.write(delete(Table::Meta, ARRIVING));
+        let Some(arrival) = admitted else { return };
+        if let (Some(id), None) = (arrival.id, arrival.replaces) {
+            core.outbox.write(delete(Table::Entries, &id));
+            core.outbox.write(delete(Table::Meta, ARRIVING));
+        }
         self.leave_workspace(core, runner);
     }
 
@@ -172,6 +214,24 @@ impl Holding {
         if self.start.take_if(|start| matches!(start.aim, Aim::Arrival)).is_some() {
             self.give_back(core, runner);
         }
+    }
+}
+
+/// A session that has taken the place of a damaged one is worked in, where an agent runs.
+fn go_on_with(core: &mut Core, runner: &mut Runner, session: Session) {
+    let (id, seq) = (session.id.clone(), session.seq());
+    core.sessions.take(session);
+    if let Some(slot) = core.sessions.get_mut(&id) {
+        slot.written = seq;
+    }
+    if core.state.lifecycle == Lifecycle::Running {
+        runner.start_session(core, &id);
+        if id == DEFAULT_SESSION {
+            runner.tend_default(core, true);
+        }
+    }
+    if core.sessions.is_watched(&id) {
+        runner.calls.tell_history(core, &id);
     }
 }
 

@@ -14,16 +14,17 @@ use crate::ports::{Key, Rows};
 use crate::protocol::Members;
 use crate::rooms::{Room, enter};
 use crate::session::carry;
+use crate::session::damage::Survey;
 use serde_json::Value;
 
 /// How many rows an export gives at once.
 pub(in crate::harness) const PAGE: u64 = 32;
 
-/// A page of a session's file. `rows`: those of its journal, and its head.
+/// A page of a session's file. `rows`: those of its journal, or all that there is of a damaged one; and its head.
 #[inline(never)]
 pub(in crate::harness) fn page(
     args: Members<'_>,
-    rows: &[(Key, String)],
+    rows: Result<&[(Key, String)], &Survey>,
     head: &str,
 ) -> Result<Value, ErrorInfo> {
     enter(Room::Carry);
@@ -37,10 +38,17 @@ pub(in crate::harness) fn page(
         page.maybe("files", stored.get("files").cloned());
         lines = carry::begin(args.needed("id"), head, &mut sum);
     }
-    // What was written since is not of this file.
-    let most = usize::try_from((last + 1).saturating_sub(from.max(1))).unwrap_or(usize::MAX);
-    lines.push_str(&carry::page(rows.iter().take(most).map(|(_, text)| text.as_str()), &mut sum)?);
     let next = from.saturating_add(PAGE);
+    match rows {
+        Ok(rows) => {
+            // What was written since is not of this file.
+            let most = usize::try_from((last + 1).saturating_sub(from.max(1))).unwrap_or(usize::MAX);
+            lines.push_str(&carry::page(rows.iter().take(most).map(|(_, text)| text.as_str()), &mut sum)?);
+        }
+        Err(survey) => {
+            lines.push_str(&carry::page_in_part(&survey.places, from..next.min(last + 1), last, &mut sum))
+        }
+    }
     page.text("lines", &lines).text("hash", &sum).number("last", last);
     Ok(page.maybe("next", (next <= last).then(|| next.into())).done())
 }

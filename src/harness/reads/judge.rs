@@ -43,6 +43,7 @@ impl After {
                 core.sessions.change(id, |slot| {
                     slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
                     slot.tampered &= !whole;
+                    slot.damage.take_if(|_| whole);
                 });
             }
         }

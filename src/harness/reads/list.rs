@@ -1,7 +1,8 @@
 //! All sessions, by their heads: `sessions.list`, and what is always allowed in them.
 //!
 //! Decides which sessions are listed, and in which order. Promises: a head that somebody has changed is not believed, and
-//! without verification no list has one. Leaves to others: how one of them stands (`core/states`).
+//! without verification no list has one. A session whose rows are damaged is listed with that. Leaves to others: how one
+//! of them stands (`core/states`).
 
 use crate::harness::core::integrity::Head;
 use crate::harness::core::removed::removed_by;
@@ -14,7 +15,7 @@ use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Millis, Part, Read, Rows, Table};
+use crate::ports::{Key, Millis, Part, Read, Rows, Table};
 use crate::session::dates;
 use crate::{json, session};
 use serde_json::Value;
@@ -35,7 +36,7 @@ pub(in crate::harness) fn heads_read(
             core.found_out(id);
         }
         if let (false, Err(error)) =
-            (of == Listing::Verified, core.integrity(id).accept("agent session state", id))
+            (of == Listing::Verified, core.vouched(id).accept("agent session state", id))
         {
             return core.reply_now(command, Err(error));
         }
@@ -46,6 +47,13 @@ pub(in crate::harness) fn heads_read(
         } else if removed && core.state.lifecycle != Lifecycle::Running {
             // The page that removed it may be gone: an instance that sees it erases it in time.
             core.sessions.set_head(id, head);
+        }
+    }
+    // Of some even the head is gone.
+    for id in core.sessions.damaged() {
+        let has_head = |(key, _): &(Key, String)| matches!(key.first(), Some(Part::Text(of)) if *of == id);
+        if of != Listing::Grants && !rows.iter().take(1).flatten().any(has_head) {
+            heads.push((id, Head::parse("")));
         }
     }
     let listed = match of {

@@ -9,23 +9,26 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::calls::Calls;
 use crate::harness::core::arrival::ARRIVING;
-use crate::harness::core::integrity::{Head, changed_event};
+use crate::harness::core::integrity::{Head, changed_event, changed_events};
 use crate::harness::core::refused::{no_session, no_session_for};
 use crate::harness::core::removed::removed_by;
-use crate::harness::core::{Core, Lifecycle, stored};
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, stored};
 use crate::harness::reads::carried::PAGE;
 use crate::harness::reads::tail::is_a_page;
-use crate::harness::reads::told::{left_by, told_rows};
+use crate::harness::reads::told::{left_by, told_in_part, told_rows};
 use crate::harness::reads::{After, Reads, Waiting, carried};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row};
 use crate::json;
+use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Key, Part, Read, Rows, Table};
 use crate::protocol::args::whole;
 use crate::protocol::{Command, Request, Source};
+use crate::session;
+use crate::session::damage::{Damage, Survey};
 use crate::session::record::Record;
-use crate::session::{Session, record};
+use crate::session::{Session, damage, record};
 use serde_json::Value;
 
 /// How many rows are read at first to find events among them.
@@ -129,12 +132,108 @@ impl<'a> Stored<'a> {
         waiting: &Waiting,
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
-        core.found_out(&waiting.session);
+        self.find_damage(core, &waiting.session, &error, None);
         let shows = waiting.request.command.row().source == Source::End && error.code == Code::Corrupt;
         let status = self.head.as_ref().filter(|_| shows);
         let status = status.and_then(|head| core.status_by(&waiting.session, head)).ok_or(error)?;
         core.reply_value(waiting.command, &status);
         Ok(())
+    }
+
+    /// What these rows are worth, held against the head. `doubted`: the numbers among them of events that were changed.
+    pub(in crate::harness) fn survey(
+        &self,
+        core: &Core,
+        session: &str,
+        doubted: &[usize],
+    ) -> Result<Survey, ErrorInfo> {
+        let head = self.head.as_ref().filter(|_| core.head_integrity(session) != Integrity::Tampered);
+        damage::survey(self.entries(), head.map(|head| (head.seq(), head.hash())), doubted)
+    }
+
+    /// Which rows are events that somebody has changed.
+    pub(in crate::harness) fn doubted(
+        &self,
+        core: &Core,
+        session: &str,
+        signatures: Option<&[String]>,
+    ) -> Vec<usize> {
+        let signed = core.head_integrity(session) == Integrity::Verified;
+        let changed = changed_events(self.entries(), signatures, signed);
+        changed.into_iter().map(|(at, _)| at).list()
+    }
+
+    /// Answers from the rows of a damaged journal that are whole: its journal and its file have gaps then; what is on record
+    /// is told whole or not at all.
+    fn answer_rows_in_part(
+        &self,
+        core: &mut Core,
+        waiting: &Waiting,
+        signatures: Option<&[String]>,
+        error: ErrorInfo,
+    ) -> Result<(), ErrorInfo> {
+        let Waiting { command, session, request, .. } = waiting;
+        let survey = self.survey(core, session, &self.doubted(core, session, signatures))?;
+        self.find_damage(core, session, &error, survey.damage.clone());
+        let told = match request.command {
+            Command::SessionsExport => {
+                carried::page(request.args(), Err(&survey), self.head_row().unwrap_or_default())?
+            }
+            Command::SessionsJournal => {
+                told_in_part(rows_from(request), number_in(request, "limit"), &survey)
+            }
+            _ => return Err(error.hint(ways_out(session))),
+        };
+        core.reply_now(*command, Ok(Some(json::json(&told))));
+        Ok(())
+    }
+
+    /// Shows what was said in a damaged session, so far as it is whole.
+    fn answer_in_part(
+        &self,
+        core: &mut Core,
+        calls: &mut Calls,
+        waiting: &Waiting,
+        error: ErrorInfo,
+    ) -> Result<(), ErrorInfo> {
+        let Waiting { command, session, request, .. } = waiting;
+        let watches = request.command == Command::Watch;
+        let vouched = self.head.is_some() && core.head_integrity(session) != Integrity::Tampered;
+        if error.code != Code::Corrupt || !vouched || !(watches || request.command == Command::History) {
+            return self.answer_broken(core, waiting, error);
+        }
+        let survey = self.survey(core, session, &[])?;
+        self.find_damage(core, session, &error, survey.damage.clone());
+        let removed = self.believed_head(core, waiting).and_then(removed_by);
+        core.must_be_there(request.command, session, removed)?;
+        let (folded, gaps) = survey.fold(session, &core.sessions.engine);
+        if watches {
+            let mut history = session::history(&folded, None, None).unwrap_or_default();
+            damage::mark(&mut history, &gaps, true);
+            calls.tell_watched(core, *command, session, history);
+        } else if let Value::Array(mut page) = calls.read_of(core, &folded, request)? {
+            let all = number_in(request, "limit").is_none_or(|limit| (page.len() as u64) < limit);
+            damage::mark(&mut page, &gaps, all);
+            core.reply_now(*command, Ok(Some(json::json(&page.into()))));
+        }
+        Ok(())
+    }
+
+    /// A session is set aside if these rows are not what was written: where it is damaged is known from here on.
+    pub(in crate::harness) fn find_damage(
+        &self,
+        core: &mut Core,
+        session: &str,
+        error: &ErrorInfo,
+        known: Option<Damage>,
+    ) {
+        let found = known.or_else(|| self.survey(core, session, &[]).ok()?.damage);
+        core.set_aside(session, found.unwrap_or_else(|| self.elsewhere(error)));
+    }
+
+    /// Damage that is not in the rows, but in the head behind them.
+    pub(in crate::harness) fn elsewhere(&self, error: &ErrorInfo) -> Damage {
+        Damage { seq: self.entries().len() as u64, why: error.message.clone() }
     }
 
     /// Answers from a session that was folded for this and is let go again.
@@ -152,7 +251,7 @@ impl<'a> Stored<'a> {
         };
         let mut folded = match load(session, core, self).and_then(|folded| signed.map(|()| folded)) {
             Ok(folded) => folded,
-            Err(error) => return self.answer_broken(core, waiting, error),
+            Err(error) => return self.answer_in_part(core, calls, waiting, error),
         };
         core.must_be_there(request.command, session, folded.removed_at())?;
         // What a lost page left reads as it will once the agent is started; here it is only looked at.
@@ -248,18 +347,25 @@ impl Reads {
         // What comes before the change can still be read.
         core.head_integrity(session).accept("agent session state", session)?;
         let signed = stored.must_be_as_signed(core, &waiting, signatures);
-        if let Err(error) = signed.and_then(|()| check_chain(rows, head, from.saturating_sub(1), until)) {
-            if error.code == Code::Corrupt {
-                core.found_out(session);
+        let first = if waiting.in_part { 0 } else { from.saturating_sub(1) };
+        if let Err(error) = signed.and_then(|()| check_chain(rows, head, first, until)) {
+            if error.code != Code::Corrupt {
+                return Err(error);
             }
-            return Err(error);
+            if waiting.in_part {
+                return stored.answer_rows_in_part(core, &waiting, signatures, error);
+            }
+            // Where it is damaged, and what is whole, only all of it says.
+            (waiting.in_part, waiting.until) = (true, None);
+            self.look_at_journal(core, waiting);
+            return Ok(());
         }
         let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
         let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
         let limit = number_in(request, "limit");
         let told = match request.command {
             Command::SessionsExport => {
-                carried::page(request.args(), shown, stored.head_row().unwrap_or_default())?
+                carried::page(request.args(), Ok(shown), stored.head_row().unwrap_or_default())?
             }
             Command::SessionsTask | Command::SessionsLeft => task(core, &waiting, shown)?,
             command => told_rows(command, limit, shown)?,
@@ -314,7 +420,7 @@ fn number_in(request: &Request, name: &str) -> Option<u64> {
 }
 
 /// The number of a journal's row, by its key.
-fn number(key: &Key) -> Option<u64> {
+pub(in crate::harness) fn number(key: &Key) -> Option<u64> {
     match key.get(1) {
         Some(Part::Number(seq)) => Some(*seq),
         _ => None,
@@ -352,18 +458,39 @@ fn check_chain(rows: &Rows, head: &Head, from: u64, until: Option<u64>) -> Resul
 /// Rows are missing, or their head is.
 fn no_end() -> ErrorInfo {
     ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head")
-        .hint("the database was changed from outside: remove the session, or delete the workspace if it is the first one")
+        .hint("the database was changed from outside")
+}
+
+/// What can be done about a damaged session.
+fn ways_out(id: &str) -> String {
+    let away = match id {
+        DEFAULT_SESSION => "clearConversation() begins it anew",
+        _ => "sessions.remove() takes it away",
+    };
+    let ways = "the database was changed from outside: sessions.export() keeps it as it is, \
+                sessions.salvage() makes a whole session of what is whole, ";
+    [ways, away].concat()
 }
 
 /// Folds a session's rows and holds them against its head.
 pub(in crate::harness) fn load(id: &str, core: &Core, stored: &Stored) -> Result<Session, ErrorInfo> {
+    loaded(id, core, stored).map_err(|error| match error.code {
+        Code::Corrupt => error.hint(ways_out(id)),
+        _ => error,
+    })
+}
+
+fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<Session, ErrorInfo> {
     core.integrity(id).accept("agent session state", id)?;
     let texts = stored.entries().iter().map(|(_, text)| text.as_str());
     let session = Session::load(id, &core.sessions.engine, texts)?;
+    // A row in the place of the next one would be written over.
+    if stored.entries().iter().zip(1_u64..).any(|((key, _), seq)| number(key) != Some(seq)) {
+        return Err(no_end());
+    }
     let record = session.record().map(Record::json);
     if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
-        let error = ErrorInfo::new(Code::Corrupt, "these rows are another session's");
-        return Err(error.hint("they were copied in the database: export and import copy a session"));
+        return Err(ErrorInfo::new(Code::Corrupt, "these rows are another session's"));
     }
     let agrees = |head: &Head| session.agrees_with(&head.value) && head.record() == record.as_ref();
     if stored.head.as_ref().map_or(!stored.entries().is_empty(), |head| !agrees(head)) {

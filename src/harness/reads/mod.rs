@@ -126,17 +126,14 @@ impl Reads {
         self.read_after_commit(core, vec![runs, Read::all(Table::Files, Vec::new())], After::Remains);
     }
 
-    /// A session that a command is for is not what was written. All that can be done with it is to remove it.
+    /// A session that a command is for is not what was written: the command fails, unless it gives the session up.
     pub(in crate::harness) fn not_taken(
         &mut self,
         core: &mut Core,
         waiting: &Waiting,
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
-        if waiting.request.command != Command::SessionsRemove
-            || error.code != Code::Corrupt
-            || waiting.session == DEFAULT_SESSION
-        {
+        if !waiting.gives_up() || error.code != Code::Corrupt {
             return Err(error);
         }
         core.remove_broken(&waiting.session);

@@ -7,12 +7,14 @@
 use crate::error::ErrorInfo;
 use crate::harness::calls::Calls;
 use crate::harness::core::{Core, stored};
+use crate::harness::reads::look::number;
 use crate::harness::reads::{After, Reads, Tail, Waiting};
 use crate::journal::{Entry, Row};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
 use crate::protocol::Command;
 use crate::session::Session;
+use crate::session::damage::begins_anew;
 use serde_json::Value;
 
 /// How many rows are read at first: a few runs.
@@ -30,9 +32,12 @@ impl Tail {
     fn folded(&self, core: &Core, id: &str) -> Option<Session> {
         let mut folded: Option<Session> = None;
         let mut hash = String::new();
-        for (_, text) in &self.rows {
+        for (key, text) in &self.rows {
             let row = Row::from_text(text).ok()?;
             let (header, entry) = row.read().ok()?;
+            if number(key) != Some(header.seq) {
+                return None;
+            }
             if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
                 folded = Some(Session::after(id, &core.sessions.engine, header.seq - 1, &hash));
             }
@@ -110,9 +115,4 @@ impl Reads {
         }
         Ok(Some((waiting, [tail.rows, tail.head, tail.drafts])))
     }
-}
-
-/// Whether an entry begins a run that builds on none before it, as far as a person sees.
-fn begins_anew(entry: &Entry) -> bool {
-    matches!(entry, Entry::Prompt { continues: None, replaces: None, .. } | Entry::Adopted { .. })
 }

@@ -4,11 +4,13 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::core::integrity::bare;
-use crate::journal::{Entry, RecordKind, Row};
+use crate::journal::{Entry, Header, RecordKind, Row};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Key;
 use crate::protocol::Command;
+use crate::session::damage;
+use crate::session::damage::{Place, Survey};
 use serde_json::Value;
 
 /// What a run that is over has left in these rows, by its id or its task's: `{ run, receipts, handoff }`.
@@ -40,6 +42,33 @@ pub(in crate::harness) fn left_by(id: &str, rows: &[(Key, String)]) -> Result<Op
     Ok(None)
 }
 
+/// `SessionEvent` of the contract: what a row of the journal says.
+fn event_of(header: &Header, entry: Option<&Entry>, row: &Row) -> Value {
+    let mut event = Object::new();
+    event.all(entry.map(Entry::to_json).into());
+    event.number("v", 1).number("seq", header.seq).number("at", header.at);
+    event.text("type", &header.kind).maybe_text("runId", header.run.as_deref());
+    event.text("hash", row.hash()).done()
+}
+
+/// The journal of a damaged session, so far as it is whole; a gap stands where the last of its rows was.
+pub(in crate::harness) fn told_in_part(from: u64, limit: Option<u64>, survey: &Survey) -> Value {
+    let mut told: Vec<Value> = Vec::new();
+    for place in &survey.places {
+        if told.len() as u64 >= limit.unwrap_or(u64::MAX) {
+            break;
+        }
+        match place {
+            Place::Whole(header, entry, row) if header.seq >= from => {
+                told.push(event_of(header, entry.as_ref(), row));
+            }
+            Place::Lost(gap) if gap.to >= from => told.push(damage::event_of(gap, from)),
+            _ => {}
+        }
+    }
+    told.into()
+}
+
 /// What the rows of a session say: `SessionEvent`s of the contract, or what was put on record.
 pub(in crate::harness) fn told_rows(
     command: Command,
@@ -61,11 +90,7 @@ pub(in crate::harness) fn told_rows(
         let row = Row::from_text(text)?;
         let (header, entry) = row.read()?;
         if wanted.is_none() {
-            let mut event = Object::new();
-            event.all(entry.map(|entry| entry.to_json()).into());
-            event.number("v", 1).number("seq", header.seq).number("at", header.at);
-            event.text("type", &header.kind).maybe_text("runId", header.run.as_deref());
-            told.push(event.text("hash", row.hash()).done());
+            told.push(event_of(&header, entry.as_ref(), &row));
         } else if let Some(Entry::Recorded { what, record }) = entry
             && what.known() == wanted
         {

@@ -3,8 +3,9 @@
 //! Leaves to others: what is read for them, and what they do.
 
 use crate::harness::action::{By, Input};
+use crate::harness::core::DEFAULT_SESSION;
 use crate::ports::{Millis, Rows};
-use crate::protocol::{Request, Source};
+use crate::protocol::{Command, Request, Source};
 
 /// A command that waits for its session to be read.
 #[derive(Debug)]
@@ -22,12 +23,23 @@ pub(in crate::harness) struct Waiting {
     pub tail: Option<Tail>,
     /// Before which row a page of the journal ends; `None`: all is read.
     pub until: Option<u64>,
+    /// It is damaged: all of it is read, to see what of it is whole.
+    pub in_part: bool,
 }
 
 impl Waiting {
     /// Whether it is answered from rows, also where another tab holds the session.
     pub fn by_rows(&self) -> bool {
         self.request.command.row().source == Source::Rows
+    }
+
+    /// Whether it may end a session that is damaged: nothing in that has to be read for it.
+    pub fn gives_up(&self) -> bool {
+        match self.request.command {
+            Command::SessionsRemove => self.session != DEFAULT_SESSION,
+            Command::ClearConversation => self.session == DEFAULT_SESSION,
+            _ => false,
+        }
     }
 
     pub fn input(self) -> Input {

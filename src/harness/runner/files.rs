@@ -188,7 +188,11 @@ impl Runner {
             !core.sessions.has(session) && json::items(files).iter().any(|file| file.as_str() == Some(id))
         };
         let comes = |arrival: &Arrival| arrival.session.files().any(|file| file.id == id);
-        core.sessions.arrival.as_ref().is_some_and(comes)
+        // What a damaged session refers to that has lost its head, nobody knows.
+        let may_be =
+            |session: &String| core.sessions.head(session).is_none_or(|head| !head.value.is_object());
+        core.sessions.damaged().iter().any(may_be)
+            || core.sessions.arrival.as_ref().is_some_and(comes)
             || core.sessions.iter().any(|(_, slot)| slot.session.files().any(|file| file.id == id))
             || core.sessions.heads().any(by_head)
     }

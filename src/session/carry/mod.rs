@@ -12,6 +12,9 @@
 //! {"end":{"rows":12,"files":1,"hash":"…"}}
 //! ```
 //!
+//! Where a row is damaged or missing, `{"damaged":{"from":45,"to":45,"why":"…"},"stored":["…"]}` stands, with what is stored in its
+//! place. Such a file is for people, and for who repairs it: no import takes it.
+//!
 //! Rows and head stand in it byte for byte as they are stored. So receipts, handoffs, events and hashes are in it, and
 //! signatures can be judged where the key is. Keys of providers are in no journal, so they are in no file. The last
 //! line has counts and a hash over the lines before it: a file that was cut off is told from a whole one. Bytes of
@@ -24,11 +27,13 @@
 
 mod adopt;
 mod read;
+mod salvage;
 mod write;
 
 pub use adopt::adopt;
 pub use read::{Carried, Reader};
-pub use write::{begin, end, page};
+pub use salvage::{Salvaged, salvage, take_along};
+pub use write::{begin, end, page, page_in_part};
 
 use crate::journal::sha256;
 

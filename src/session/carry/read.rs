@@ -108,6 +108,12 @@ impl Reader {
     /// it was written. The error names the line; it is no use to go on.
     pub fn line(&mut self, line: &str) -> Result<(), ErrorInfo> {
         self.line += 1;
+        if line.starts_with("{\"damaged\"") {
+            let error = in_line(self.line, corrupt("the session was damaged here when it was exported"));
+            return Err(
+                error.hint("sessions.salvage() makes a whole session of it, where it lies: export that one")
+            );
+        }
         self.take(line).map_err(|error| in_line(self.line, error))
     }
 

@@ -212,7 +212,7 @@ export class MessageView {
     if (key === this.#noteKey) return;
     this.#noteKey = key;
     this.#note?.remove();
-    this.#note = quiet ? null : held ? heldNote() : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote() : null;
+    this.#note = message.damaged ? damagedNote() : quiet ? null : held ? heldNote() : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote() : null;
     if (this.#note) this.element.after(this.#note);
   }
 
@@ -298,6 +298,10 @@ function button(action: string, label: string, primary = false): HTMLElement {
 
 function interruptedNote(): HTMLElement {
   return note("quiet", "stop", "Session interrupted.");
+}
+
+function damagedNote(): HTMLElement {
+  return note("warn", "history", "Something that was said here cannot be read any more: the stored conversation is damaged.");
 }
 
 function cutNote(): HTMLElement {

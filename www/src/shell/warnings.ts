@@ -1,5 +1,5 @@
-// What the person has to know about this browser, a line each, with something to do: nothing is kept, what was kept is
-// lost, the storage is nearly full, there is no network.
+// What the person has to know about this browser, a line each, with something to do. Nothing is kept, what was kept is
+// lost, the storage is nearly full, or there is no network.
 //
 // Decides: when a line is shown. Promises: once dismissed it stays away until the page is opened again, and a loss for
 // good. Leaves to others: what went wrong in a run (the conversation tells that).

@@ -15,19 +15,19 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 239_200),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 264_900),
+    ("with a tool, on Anthropic", &["anthropic"], 241_200),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 267_000),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 14] = [
     ("anthropic", 4_230),
-    ("carry", 11_570),
+    ("carry", 14_830),
     ("chat", 5_810),
     ("more", 18_190),
     ("pages", 24_470),
-    ("past", 30_860),
+    ("past", 38_700),
     ("responses", 5_040),
     ("schema", 12_530),
     ("client/lost.js", 240),

@@ -70,6 +70,7 @@ const ROOMS: [Room; 8] = [
             "harness::reads::Reads>::arrived",
             "harness::holding::Holding>::let_in",
             "harness::Harness>::fork",
+            "harness::Harness>::salvage",
             "harness::reads::carried::page",
         ],
         code: &[
@@ -121,6 +122,7 @@ const ROOMS: [Room; 8] = [
             "harness::runner::Runner>::looked_at_files",
             "harness::runner::Runner>::is_file_used",
             "session::Session>::fold_adopted",
+            "session::adopted::adopted",
             "session::Session>::fold_cleared",
             "session::Session>::fold_queue",
             "session::Session>::empty_queue",

@@ -1,0 +1,125 @@
+// Rows that somebody damages in IndexedDB before a page opens: the agent starts, everybody else works, what is whole is
+// shown, and there is a way out. Each damage to each row is tried on the host (`tests/host/cases/damage.rs`).
+import assert from "node:assert/strict";
+
+const TEXTS = ["one", "two", "three"];
+
+export default function (test) {
+  for (const [what, harm] of [["changed", change], ["gone", drop], ["empty", empty]]) {
+    test(`a row that is ${what}: the others work, the rest is shown, and it is salvaged`, async (t) => {
+      const page = await t.tab();
+      await page.evaluate(begin);
+      const whole = await page.evaluate(talk, TEXTS);
+      await page.evaluate(() => ws.close());
+      // The answer in the middle of the first session, and of another.
+      for (const id of ["default", "notes"]) await page.evaluate(harm, id);
+      await page.reload();
+      await t.ready(page);
+      await page.evaluate(begin);
+      const seen = await page.evaluate(look);
+      assert.deepEqual(seen.told, ["default"]);
+      assert.equal(typeof seen.damaged.seq, "number");
+      assert.deepEqual(seen.refused, ["corrupt", true]);
+      assert.equal(seen.other, "You said Still there?.");
+      for (const id of ["default", "notes"]) {
+        const { history, journal } = seen.shown[id];
+        assert.equal(history.filter(({ status }) => status === "damaged").length, 1, id);
+        assert.equal(journal.filter(({ type }) => type === "damaged").length, 1, id);
+        const said = history.flatMap(({ parts }) => parts.map(({ text }) => text));
+        for (const text of ["one", "You said one.", "three", "You said three."]) assert.ok(said.includes(text), `${id}: ${text} in ${said}`);
+        assert.ok(!said.includes("You said twX."), id);
+        assert.ok(journal.length >= whole[id].journal - 2, `${journal.length} of ${whole[id].journal}`);
+      }
+      assert.match(seen.file, /^\{"damaged":/m);
+      assert.match(seen.transcript, /## Gap/);
+      assert.deepEqual(seen.taken, ["corrupt", true]);
+      const went = await page.evaluate(salvage);
+      assert.deepEqual(went.ids, ["default", "notes-2"]);
+      for (const texts of went.texts) for (const text of ["You said one.", "You said three.", "You said And now?."]) assert.ok(texts.includes(text), `${text} in ${texts}`);
+      await page.evaluate(() => ws.close());
+      await page.reload();
+      await t.ready(page);
+      await page.evaluate(begin);
+      assert.deepEqual(await page.evaluate(() => told), []);
+      assert.deepEqual(await page.evaluate(async () => [(await ws.run("Again?")).text, (await ws.sessions.status("notes-2")).session.status]), ["You said Again?.", "idle"]);
+    });
+  }
+
+  test("the first session is begun anew by clearing it", async (t) => {
+    const page = await t.tab();
+    await page.evaluate(begin);
+    await page.evaluate(talk, TEXTS);
+    await page.evaluate(() => ws.close());
+    await page.evaluate(change, "default");
+    await page.reload();
+    await t.ready(page);
+    await page.evaluate(begin);
+    const view = await page.evaluate(async () => {
+      await ws.clearConversation();
+      const { text } = await ws.run("Anew.");
+      return T.plain([text, (await ws.history()).length, (await ws.sessions.list()).map(({ id, damaged }) => [id, !!damaged]).sort()]);
+    });
+    assert.deepEqual(view, ["You said Anew..", 2, [["default", false], ["notes", false]]]);
+  });
+}
+
+/** The agent runs, on a model that repeats; what the page is told of damage is kept. */
+async function begin() {
+  globalThis.told = [];
+  globalThis.ws = await lodger.openWorkspace("damage");
+  ws.addEventListener("agent:notice", ({ detail }) => detail.kind === "damaged" && told.push(detail.sessionId));
+  async function* stream({ messages }) {
+    yield `You said ${messages.at(-1).content}.`;
+  }
+  await ws.startAgent({ provider: { kind: "custom", model: "damage", stream } });
+}
+
+/** What is said in two sessions, and how long their journals are then. */
+async function talk(texts) {
+  await ws.sessions.launch({ id: "notes" });
+  const seen = {};
+  for (const id of ["default", "notes"]) {
+    for (const text of texts) await ws.run(text, { sessionId: id });
+    seen[id] = { journal: (await ws.sessions.journal(id)).length };
+  }
+  return seen;
+}
+
+/** Harms the row that has the second answer. */
+async function change(id) {
+  await T.harm("damage", id, "You said two.", (text) => text.replace("You said two.", "You said twX."));
+}
+async function drop(id) {
+  await T.harm("damage", id, "You said two.", () => undefined);
+}
+async function empty(id) {
+  await T.harm("damage", id, "You said two.", () => "");
+}
+
+async function look() {
+  const other = await ws.sessions.launch({ id: "other" });
+  const refused = await T.refused(() => ws.sendMessage("Still there?"));
+  const shown = {};
+  for (const id of ["default", "notes"]) shown[id] = { history: await ws.history({ sessionId: id }), journal: await ws.sessions.journal(id) };
+  const file = await ws.sessions.export("notes");
+  const taken = await T.refused(() => ws.sessions.import(file));
+  const list = await ws.sessions.list();
+  return T.plain({
+    told, shown, damaged: list.find(({ id }) => id === "default").damaged,
+    refused: [refused.code, refused.hint.includes("sessions.salvage")],
+    other: (await ws.run("Still there?", { sessionId: other.id })).text,
+    file: await file.text(),
+    transcript: await (await ws.sessions.export("notes", { format: "markdown" })).text(),
+    taken: [taken.code, taken.hint.includes("sessions.salvage")],
+  });
+}
+
+async function salvage() {
+  const made = [await ws.sessions.salvage("default", { replace: true }), await ws.sessions.salvage("notes")];
+  const texts = [];
+  for (const { id } of made) {
+    await ws.run("And now?", { sessionId: id });
+    texts.push((await ws.history({ sessionId: id })).flatMap(({ parts }) => parts.map(({ text }) => text)));
+  }
+  return T.plain({ ids: made.map(({ id }) => id), texts });
+}

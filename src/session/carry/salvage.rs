@@ -1,0 +1,111 @@
+//! What can be kept of a damaged session.
+//!
+//! Its rows are tied to each other, so the rows before the first damage stay as they are. What was said behind it is
+//! taken along like a conversation from elsewhere: a run that was damaged in its middle too, so far as it can be read. What
+//! was put on record there, and used up, is lost.
+//!
+//! Decides where the rows end that are kept. Promises: what was cleared does not come back. Leaves to others: what can be
+//! believed (`session/damage`).
+
+use super::adopt::Made;
+use crate::error::ErrorInfo;
+use crate::journal::Entry;
+use crate::list::Listed;
+use crate::ports::{Millis, PatternEngine};
+use crate::session::adopted::taken_along;
+use crate::session::damage::{Place, Survey};
+use crate::session::{Session, history};
+use serde_json::Value;
+
+/// What is kept.
+#[derive(Debug)]
+pub struct Salvaged {
+    /// What the rows add up to that are kept.
+    pub session: Session,
+    /// Those rows, as they are stored.
+    pub rows: Vec<String>,
+    /// What follows, with its run.
+    pub rest: Vec<(Option<String>, Entry)>,
+}
+
+/// What can be kept of the session `id`; the ids of what is taken along are made of `fresh`.
+pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -> Salvaged {
+    let (session, kept) = beginning(id, engine, survey);
+    let later = || survey.places.iter().skip(kept);
+    let cleared = later().any(|place| matches!(place, Place::Whole(_, Some(Entry::Cleared { .. }), _)));
+    let mut rest = Vec::new();
+    if cleared {
+        rest.push((None, Entry::Cleared { sums: session.sums }));
+    }
+    let (folded, _) = survey.fold(id, engine);
+    let run_of = |message: &Value| message.get("runId").and_then(Value::as_str).map(String::from);
+    let is_new = |message: &Value| run_of(message).is_none_or(|run| session.run(&run).is_none());
+    let messages = history(&folded, None, None).unwrap_or_default().into_iter().filter(is_new).list();
+    for (at, entry) in taken_along(messages, fresh).into_iter().enumerate() {
+        rest.push((Some(["run_", fresh, "_", &at.to_string()].concat()), entry));
+    }
+    let rows = survey.places.iter().take(kept).filter_map(|place| match place {
+        Place::Whole(_, _, row) => Some(row.stored()),
+        Place::Lost(_) => None,
+    });
+    Salvaged { rows: rows.list(), session, rest }
+}
+
+/// The rows before the first damage, and what they add up to; without a run that was damaged in its middle, and without
+/// what was erased by a clearing that is not among them.
+fn beginning(id: &str, engine: &PatternEngine, survey: &Survey) -> (Session, usize) {
+    let damaged = |place: &Place| matches!(place, Place::Lost(_));
+    let (mut kept, is_cut) = match survey.places.iter().position(damaged) {
+        Some(first) => (first, true),
+        None => (survey.places.len(), false),
+    };
+    loop {
+        let mut session = Session::with(id, engine);
+        let places = || survey.places.iter().take(kept);
+        let fits = |place: &Place| match place {
+            Place::Whole(header, entry, row) => session.read(header, entry.as_ref(), row).is_ok(),
+            Place::Lost(_) => false,
+        };
+        let unfit = places().map(fits).position(|fits| !fits);
+        session.settle();
+        let is_erased = |place: &Place| matches!(place, Place::Whole(_, None, _));
+        let open = session.current().filter(|_| is_cut).map(|run| run.id.clone());
+        let begins = |place: &Place| {
+            let Place::Whole(header, ..) = place else { return false };
+            header.run == open && matches!(header.kind.as_str(), "prompt" | "taken")
+        };
+        let end = match unfit {
+            Some(unfit) => Some(unfit),
+            None if session.is_blank() => places().position(is_erased),
+            None => open.as_ref().and_then(|_| places().position(begins)),
+        };
+        match end {
+            Some(end) if end < kept => kept = end,
+            _ => return (session, kept),
+        }
+    }
+}
+
+/// Appends what is taken along.
+///
+/// # Errors
+/// `corrupt`: the machine cannot go on with it.
+pub fn take_along(
+    session: &mut Session,
+    at: Millis,
+    rest: Vec<(Option<String>, Entry)>,
+) -> Result<Vec<Made>, ErrorInfo> {
+    let mut made = Vec::new();
+    for (run, mut entry) in rest {
+        if let Entry::Adopted { blocks, .. } = &mut entry {
+            *blocks = session.with_own_ids(std::mem::take(blocks), &|_| false);
+        }
+        let row = session.append(at, run.as_deref(), &entry)?;
+        made.push((session.seq(), row, entry));
+        while let Some((run, entry @ Entry::Recorded { .. })) = session.next() {
+            let row = session.append(at, run.as_deref(), &entry)?;
+            made.push((session.seq(), row, entry));
+        }
+    }
+    Ok(made)
+}

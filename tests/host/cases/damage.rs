@@ -1,0 +1,519 @@
+//! Rows of sessions that are damaged: everybody else works, what is whole can be read, and there is a way out.
+
+use crate::support::desk::Desk;
+use crate::support::parts::quick;
+use lodger::error::Code;
+use lodger::harness::Input;
+use lodger::ports::{Commit, Key, MemoryStore, Part, Read, Rows, Table, Write};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// A disk with sessions of each kind, whose page is lost.
+fn disk() -> (MemoryStore, u64) {
+    let mut page = Desk::started("ann");
+    for text in ["one", "two", "three"] {
+        page.must("sendMessage", json!({ "text": text }));
+        page.says(&format!("answer {text}"));
+    }
+    for id in ["idle", "whole", "lost", "queued"] {
+        page.launch(id);
+        page.prompt(id, "hello");
+        page.says("there");
+    }
+    for id in ["idle", "whole"] {
+        page.prompt(id, "more");
+        page.says("and more");
+    }
+    // The answers of these never come.
+    page.prompt("lost", "more");
+    page.prompt("queued", "more");
+    page.must("sendMessage", json!({ "sessionId": "queued", "text": "later", "whenBusy": "queue" }));
+    page.rows("default");
+    (page.store, page.now)
+}
+
+/// The same where the first session has a run that is open.
+fn open() -> (MemoryStore, u64) {
+    let (store, now) = disk();
+    let mut page = Desk::on(store, now + 1_000, "ann");
+    page.start();
+    page.must("sendMessage", json!({ "text": "four" }));
+    page.rows("default");
+    (page.store, page.now)
+}
+
+const KINDS: [&str; 11] = [
+    "content",
+    "header",
+    "content hash",
+    "hash",
+    "missing",
+    "doubled",
+    "moved",
+    "swapped",
+    "cut",
+    "empty",
+    "foreign",
+];
+
+/// Damages the row of this number, as the kind says. `false`: there is no such damage to it.
+fn damage(store: &mut MemoryStore, id: &str, at: u64, kind: &str) -> bool {
+    let rows = store.read(&Read::all(Table::Entries, vec![id.into()]));
+    let key = |seq: u64| -> Key { vec![id.into(), Part::Number(seq)] };
+    let text = |seq: u64| rows.iter().find(|(other, _)| *other == key(seq)).map(|(_, text)| text.clone());
+    let row = text(at).unwrap();
+    let put = |seq: u64, value: String| Write::Put { table: Table::Entries, key: key(seq), value };
+    let delete = |seq: u64| Write::DeletePrefix { table: Table::Entries, prefix: key(seq) };
+    let changed = |line: usize| {
+        let mut lines: Vec<String> = row.split('\n').map(Into::into).collect();
+        let middle = lines[line].len() / 2;
+        let old = lines[line].remove(middle);
+        lines[line].insert(middle, if old == 'a' { 'b' } else { 'a' });
+        lines.join("\n")
+    };
+    let writes = match (kind, text(at + 1)) {
+        ("header", _) => vec![put(at, changed(0))],
+        ("content", _) => vec![put(at, changed(1))],
+        ("content hash", _) => vec![put(at, changed(2))],
+        ("hash", _) => vec![put(at, changed(3))],
+        ("missing", _) => vec![delete(at)],
+        ("doubled", _) => vec![put(at + 1, row)],
+        ("moved", None) => vec![delete(at), put(at + 1, row)],
+        ("swapped", Some(next)) => vec![put(at, next), put(at + 1, row)],
+        ("cut", _) => vec![put(at, row[..row.len() / 2].to_owned())],
+        ("empty", _) => vec![put(at, String::new())],
+        // The first row of any session is tied to nothing before it.
+        ("foreign", _) if at > 1 => {
+            let from = if id == "whole" { "idle" } else { "whole" };
+            let other = store.read(&Read::all(Table::Entries, vec![from.into()]));
+            match other.into_iter().find(|(key, _)| key[1] == Part::Number(at)) {
+                Some((_, other)) if other != row => vec![put(at, other)],
+                _ => return false,
+            }
+        }
+        _ => return false,
+    };
+    store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    true
+}
+
+/// Each damage to each row of these sessions, on the page that finds it.
+fn each(disk: &(MemoryStore, u64), ids: &[&str], look: impl Fn(Desk, &str, u64, &str)) {
+    part(disk, ids, (0, 1), look);
+}
+
+/// A part of them: each `of`th, with this remainder.
+fn part(
+    disk: &(MemoryStore, u64),
+    ids: &[&str],
+    (rest, of): (usize, usize),
+    look: impl Fn(Desk, &str, u64, &str),
+) {
+    let (mut count, mut number) = (0, 0);
+    for id in ids {
+        let last = disk.0.read(&Read::all(Table::Entries, vec![(*id).into()])).len() as u64;
+        for (at, kind) in (1..=last).flat_map(|at| KINDS.map(|kind| (at, kind))) {
+            number += 1;
+            let mut store = disk.0.clone();
+            if number % of == rest && damage(&mut store, id, at, kind) {
+                count += 1;
+                look(Desk::on(store, disk.1 + 1_000, "ann"), id, at, kind);
+            }
+        }
+    }
+    assert!(count > 80 / of, "{count} damages");
+}
+
+fn listed(page: &mut Desk, id: &str) -> Value {
+    let list = page.must("sessions.list", json!({}));
+    list.as_array().unwrap().iter().find(|one| one["id"] == id).cloned().unwrap_or_default()
+}
+
+/// Whom the page was told to be damaged.
+fn told(page: &Desk) -> Vec<Value> {
+    let notices =
+        page.events.iter().filter(|(name, detail)| *name == "agent:notice" && detail["kind"] == "damaged");
+    notices.map(|(_, detail)| detail["sessionId"].clone()).collect()
+}
+
+fn works(page: &mut Desk, id: &str, why: &str) {
+    let run = page.ask("sendMessage", json!({ "sessionId": id, "text": "go on" }));
+    assert!(run.is_ok(), "{why}: {id}: {run:?}");
+    page.says("gone on");
+    page.holds(id);
+}
+
+#[test]
+fn a_damaged_session_is_set_aside_and_named_and_the_others_work() {
+    for (disk, ids) in [(disk(), &["default", "idle", "lost", "queued"][..]), (open(), &["default"][..])] {
+        each(&disk, ids, |mut page, id, at, kind| {
+            let why = format!("{kind} of {id} {at}");
+            page.start();
+            // The last row, where it is not read at a start, is found by who asks.
+            if id == "idle" {
+                assert_eq!(page.integrity(id), "tampered", "{why}");
+            } else {
+                assert_eq!(told(&page), [id], "{why}");
+            }
+            let damaged = listed(&mut page, id)["damaged"].clone();
+            assert!(damaged["seq"].is_u64() && damaged["why"].is_string(), "{why}: {damaged}");
+            let found = damaged["seq"].as_u64().unwrap();
+            assert!(found == at || (found == at + 1 && kind == "doubled"), "{why}: {damaged}");
+            for (name, args) in [
+                ("sendMessage", json!({ "sessionId": id, "text": "hi" })),
+                ("resume", json!({ "sessionId": id })),
+                ("sessions.rename", json!({ "id": id, "displayName": "b" })),
+            ] {
+                let error = page.ask(name, args).unwrap_err();
+                assert_eq!(error.code, Code::Corrupt, "{why}: {name}");
+                let way = if id == "default" { "clearConversation" } else { "sessions.remove" };
+                assert!(error.hint.as_ref().unwrap().contains(way), "{why}: {:?}", error.hint);
+            }
+            for other in ["default", "whole"] {
+                if other != id {
+                    works(&mut page, other, &why);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_damaged_session_can_be_given_up() {
+    for running in [true, false] {
+        each(&open(), &["default", "lost"], |mut page, id, at, kind| {
+            let why = format!("{kind} of {id} {at}, {running}");
+            if running {
+                page.start();
+            }
+            match id {
+                "default" => page.must("clearConversation", json!({})),
+                _ => page.must("sessions.remove", json!({ "id": id })),
+            };
+            page.rows(id);
+            if !running {
+                assert!(page.stored(Table::Entries, id).is_empty(), "{why}");
+                page.start();
+            }
+            assert_eq!(told(&page).len(), usize::from(running), "{why}");
+            let history = page.must("history", json!({}));
+            match id {
+                "default" => {
+                    assert_eq!(history, json!([]), "{why}");
+                    works(&mut page, id, &why);
+                    assert_eq!(listed(&mut page, id)["damaged"], Value::Null, "{why}");
+                    let mut page = page.crash("ann");
+                    page.start();
+                    assert_eq!(page.must("history", json!({})).as_array().unwrap().len(), 2, "{why}");
+                    assert_eq!(page.integrity(id), "verified", "{why}");
+                }
+                _ => {
+                    assert_eq!(listed(&mut page, id), Value::Null, "{why}");
+                    page.launch(id);
+                    works(&mut page, id, &why);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_newer_row_is_no_damage() {
+    let (mut store, now) = disk();
+    let rows = store.read(&Read::all(Table::Entries, vec!["default".into()]));
+    let last = rows.len() as u64;
+    let (key, row) = rows.into_iter().last().unwrap();
+    let mut lines: Vec<String> = row.split('\n').map(Into::into).collect();
+    lines[0] = lines[0].replace("\"v\":1", "\"v\":2");
+    let before =
+        store.read(&Read { from: Some(last - 1), ..Read::all(Table::Entries, vec!["default".into()]) });
+    let before = before[0].1.split('\n').nth(3).unwrap();
+    let digest = Sha256::digest(format!("{before}\n{}\n{}", lines[0], lines[2]));
+    lines[3] = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let writes = vec![Write::Put { table: Table::Entries, key, value: lines.join("\n") }];
+    store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    let mut page = Desk::on(store, now + 1_000, "ann");
+    assert_eq!(page.fails("startAgent", json!({})).0, Code::NewerVersion);
+}
+
+#[test]
+fn a_last_row_in_the_place_of_the_next_is_seen_before_anything_is_written_over_it() {
+    for running in [true, false] {
+        let (mut store, now) = disk();
+        let last = store.read(&Read::all(Table::Entries, vec!["idle".into()])).len() as u64;
+        assert!(damage(&mut store, "idle", last, "moved"));
+        let before = store.read(&Read::all(Table::Entries, vec!["idle".into()]));
+        let mut page = Desk::on(store, now + 1_000, "ann");
+        if running {
+            page.start();
+        }
+        let rename = json!({ "id": "idle", "displayName": "b" });
+        assert_eq!(page.fails("sessions.rename", rename).0, Code::Corrupt, "{running}");
+        assert_eq!(page.integrity("idle"), "tampered", "{running}");
+        page.now += 200;
+        page.handle(Input::Tick);
+        let after: Rows = page.store.read(&Read::all(Table::Entries, vec!["idle".into()]));
+        assert_eq!(after, before, "{running}");
+    }
+}
+
+/// The entries that are lost by a damage: those that are changed or gone, and the one behind them that nothing proves then.
+fn lost_by(kind: &str, at: u64, last: u64) -> Vec<u64> {
+    let lost = match kind {
+        "content" | "header" | "content hash" | "hash" => vec![at],
+        "doubled" => vec![at + 1, at + 2],
+        "swapped" | "moved" => Vec::new(),
+        _ => vec![at, at + 1],
+    };
+    lost.into_iter().filter(|seq| *seq <= last).collect()
+}
+
+/// What is told of a whole session: its journal, its conversation, its file.
+struct Whole {
+    journal: Vec<Value>,
+    history: Vec<Value>,
+    lines: Vec<String>,
+}
+
+fn list(value: Value) -> Vec<Value> {
+    value.as_array().unwrap().clone()
+}
+
+/// The lines of a session's file, without the last one.
+fn file(page: &mut Desk, id: &str) -> Vec<String> {
+    let (mut lines, mut args) = (String::new(), json!({ "id": id }));
+    loop {
+        let part = page.must("sessions.export", args);
+        lines += part["lines"].as_str().unwrap();
+        if part["next"].is_null() {
+            return lines.lines().map(Into::into).collect();
+        }
+        args = json!({ "id": id, "from": part["next"], "last": part["last"], "hash": part["hash"] });
+    }
+}
+
+fn whole(disk: &(MemoryStore, u64), id: &str) -> Whole {
+    let mut page = Desk::on(disk.0.clone(), disk.1 + 1_000, "ann");
+    Whole {
+        journal: list(page.must("sessions.journal", json!({ "id": id }))),
+        history: list(page.must("history", json!({ "sessionId": id }))),
+        lines: file(&mut page, id),
+    }
+}
+
+fn is_gap(one: &&Value) -> bool {
+    one["type"] == "damaged" || one["status"] == "damaged"
+}
+
+impl Whole {
+    /// The messages of runs that have lost nothing.
+    fn unharmed(&self, lost: &[u64]) -> Vec<Value> {
+        let of = |event: &&Value| lost.contains(&event["seq"].as_u64().unwrap());
+        let harmed: Vec<Value> = self.journal.iter().filter(of).map(|event| event["runId"].clone()).collect();
+        self.history.iter().filter(|message| !harmed.contains(&message["runId"])).cloned().collect()
+    }
+
+    /// Whether these are the events of the journal but for the lost ones, with gaps in their places.
+    fn judge_journal(&self, told: &[Value], lost: &[u64], why: &str) {
+        let kept = |event: &&Value| !lost.contains(&event["seq"].as_u64().unwrap());
+        let expected: Vec<&Value> = self.journal.iter().filter(kept).collect();
+        let good: Vec<&Value> = told.iter().filter(|one| !is_gap(one)).collect();
+        assert_eq!(good, expected, "{why}");
+        let number = |gap: &Value, name: &str| gap[name].as_u64().unwrap();
+        let gaps = told.iter().filter(is_gap);
+        let gone: Vec<u64> = gaps.flat_map(|gap| number(gap, "from")..=number(gap, "seq")).collect();
+        assert_eq!(gone, lost, "{why}");
+        assert!(told.is_sorted_by_key(|event| event["seq"].as_u64()), "{why}");
+    }
+}
+
+const READ: [&str; 4] = ["default", "idle", "lost", "queued"];
+
+#[test]
+fn the_journal_of_a_damaged_session_has_gaps() {
+    let disk = disk();
+    let all: Vec<(&str, Whole)> = READ.iter().map(|id| (*id, whole(&disk, id))).collect();
+    each(&disk, &READ, |mut page, id, at, kind| {
+        let why = format!("{kind} of {id} {at}");
+        let whole = &all.iter().find(|(other, _)| *other == id).unwrap().1;
+        let lost = lost_by(kind, at, whole.journal.len() as u64);
+        let told = list(page.must("sessions.journal", json!({ "id": id })));
+        whole.judge_journal(&told, &lost, &why);
+        // Page by page it is the same.
+        let (mut paged, mut from) = (Vec::new(), 1);
+        loop {
+            let more = list(page.must("sessions.journal", json!({ "id": id, "from": from, "limit": 5 })));
+            from = more.last().map_or(from, |event| event["seq"].as_u64().unwrap() + 1);
+            if more.is_empty() {
+                break;
+            }
+            paged.extend(more);
+        }
+        whole.judge_journal(&paged, &lost, &why);
+        assert_eq!(page.integrity(id), "tampered", "{why}");
+    });
+}
+
+#[test]
+fn what_was_said_in_a_damaged_session_is_shown_with_gaps() {
+    let disk = disk();
+    let all: Vec<(&str, Whole)> = READ.iter().map(|id| (*id, whole(&disk, id))).collect();
+    each(&disk, &READ, |mut page, id, at, kind| {
+        let why = format!("{kind} of {id} {at}");
+        let whole = &all.iter().find(|(other, _)| *other == id).unwrap().1;
+        let lost = lost_by(kind, at, whole.journal.len() as u64);
+        let told = list(page.must("history", json!({ "sessionId": id })));
+        let unharmed = whole.unharmed(&lost);
+        let said: Vec<Value> = told.iter().filter(|one| unharmed.contains(one)).cloned().collect();
+        assert_eq!(said, unharmed, "{why}: {told:?}");
+        assert_eq!(told.iter().any(|one| is_gap(&one)), !lost.is_empty(), "{why}: {told:?}");
+        // Nothing is said that was not.
+        for message in told.iter().filter(|one| !is_gap(one)) {
+            let known = whole.history.iter().find(|known| known["id"] == message["id"]).unwrap();
+            for part in message["parts"].as_array().unwrap() {
+                assert!(known["parts"].as_array().unwrap().contains(part), "{why}: {message}");
+            }
+        }
+        // The last page says the same.
+        let last = list(page.must("history", json!({ "sessionId": id, "limit": 1 })));
+        let said: Vec<&Value> = last.iter().filter(|one| !is_gap(one)).collect();
+        assert_eq!(said.last(), told.iter().filter(|one| !is_gap(one)).collect::<Vec<_>>().last(), "{why}");
+    });
+}
+
+#[test]
+fn the_file_of_a_damaged_session_says_so_and_is_not_taken() {
+    let disk = disk();
+    let all: Vec<(&str, Whole)> = READ.iter().map(|id| (*id, whole(&disk, id))).collect();
+    each(&disk, &READ, |mut page, id, at, kind| {
+        let why = format!("{kind} of {id} {at}");
+        let whole = &all.iter().find(|(other, _)| *other == id).unwrap().1;
+        let lost = lost_by(kind, at, whole.journal.len() as u64);
+        let lines = file(&mut page, id);
+        let good = lines.iter().filter(|line| !line.starts_with("{\"damaged\""));
+        assert!(good.clone().all(|line| whole.lines.contains(line)), "{why}");
+        assert_eq!(good.count(), whole.lines.len() - lost.len(), "{why}");
+        for line in &lines {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let stored = line["stored"].as_array();
+            assert_eq!(stored.is_some(), line["damaged"].is_object(), "{why}");
+            if lost.contains(&at) && kind != "missing" && line["damaged"]["from"] == at {
+                let rows = page.stored(Table::Entries, id);
+                assert!(stored.unwrap().iter().all(|text| rows.iter().any(|row| text == row)), "{why}");
+            }
+        }
+        if !lost.is_empty() {
+            page.must("sessions.import", json!({ "step": "begin" }));
+            let lines = json!({ "step": "lines", "lines": lines.join("\n") });
+            let error = page.ask("sessions.import", lines).unwrap_err();
+            assert_eq!(error.code, Code::Corrupt, "{why}");
+            assert!(error.hint.as_ref().unwrap().contains("salvage"), "{why}: {error:?}");
+        }
+    });
+}
+
+/// What was said, by whom.
+fn said(messages: &[Value]) -> Vec<(String, String)> {
+    let text = |message: &Value| {
+        let parts = message["parts"].as_array().unwrap();
+        parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join(" ")
+    };
+    let said = messages.iter().filter(|one| !is_gap(one));
+    said.map(|message| (message["role"].as_str().unwrap().into(), text(message))).collect()
+}
+
+/// Each damage is tried in one of four ways: with an agent or without, in the place of the session or beside it.
+fn a_whole_session_is_made_of_a_damaged_one(way: usize, running: bool, replaces: bool) {
+    let of = if quick() { 40 } else { 4 };
+    for (disk, ids) in [(disk(), &READ[..]), (open(), &["default"][..])] {
+        let all: Vec<(&str, Whole)> = ids.iter().map(|id| (*id, whole(&disk, id))).collect();
+        part(&disk, ids, (way, of), |mut page, id, at, kind| {
+            let why = format!("{kind} of {id} {at}, {running} {replaces}");
+            let whole = &all.iter().find(|(other, _)| *other == id).unwrap().1;
+            let last = whole.journal.len() as u64;
+            let lost = lost_by(kind, at, last);
+            if running {
+                page.start();
+            }
+            let shown = list(page.must("history", json!({ "sessionId": id })));
+            let state = page.must("sessions.salvage", json!({ "id": id, "replace": replaces }));
+            let made = state["id"].as_str().unwrap().to_owned();
+            assert_eq!(made == id, replaces, "{why}");
+            page.holds(&made);
+            // What could be read is in it, all of it and nothing else.
+            let history = list(page.must("history", json!({ "sessionId": made })));
+            let (had, has) = (said(&shown), said(&history));
+            let unharmed = said(&whole.unharmed(&lost));
+            assert!(unharmed.iter().all(|message| has.contains(message)), "{why}: {had:?} {has:?}");
+            let answered = |message: &&(String, String)| !message.1.is_empty();
+            assert!(
+                has.iter().filter(answered).all(|message| had.contains(message)),
+                "{why}: {had:?} {has:?}"
+            );
+            let proven = lost.is_empty() || matches!(kind, "content" | "hash");
+            let integrity = if proven { "verified" } else { "unverified" };
+            assert_eq!(page.integrity(&made), integrity, "{why}");
+            let of_salvage = |row: &String| row.contains("\"salvage\"") && row.contains("\"damaged\"");
+            assert!(page.rows(&made).iter().any(of_salvage), "{why}");
+            let listed = listed(&mut page, &made);
+            assert_eq!(listed["damaged"], Value::Null, "{why}");
+            if !running {
+                page.start();
+            }
+            works(&mut page, &made, &why);
+            works(&mut page, "whole", &why);
+            if !replaces {
+                assert!(page.ask("sendMessage", json!({ "sessionId": id, "text": "hi" })).is_err(), "{why}");
+            }
+            let mut page = page.crash("ann");
+            page.start();
+            assert_eq!(page.integrity(&made), integrity, "{why}");
+            works(&mut page, &made, &why);
+            assert_eq!(told(&page).is_empty(), replaces || id == "idle", "{why}");
+        });
+    }
+}
+
+#[test]
+fn a_session_is_salvaged_in_its_place_by_an_agent() {
+    a_whole_session_is_made_of_a_damaged_one(0, true, true);
+}
+
+#[test]
+fn a_session_is_salvaged_in_its_place() {
+    a_whole_session_is_made_of_a_damaged_one(1, false, true);
+}
+
+#[test]
+fn a_session_is_salvaged_beside_it_by_an_agent() {
+    a_whole_session_is_made_of_a_damaged_one(2, true, false);
+}
+
+#[test]
+fn a_session_is_salvaged_beside_it() {
+    a_whole_session_is_made_of_a_damaged_one(3, false, false);
+}
+
+#[test]
+fn a_whole_session_is_not_salvaged() {
+    for running in [true, false] {
+        let (store, now) = disk();
+        let mut page = Desk::on(store, now + 1_000, "ann");
+        if running {
+            page.start();
+        }
+        for id in ["default", "idle"] {
+            assert_eq!(page.fails("sessions.salvage", json!({ "id": id })).0, Code::InvalidArguments);
+        }
+        assert_eq!(page.fails("sessions.salvage", json!({ "id": "none" })).0, Code::SessionNotFound);
+    }
+}
+
+#[test]
+fn somebody_else_does_not_salvage() {
+    let (mut store, now) = disk();
+    assert!(damage(&mut store, "idle", 5, "content"));
+    let mut page = Desk::on(store, now + 1_000, "bob");
+    let args = json!({ "id": "idle", "replace": true });
+    assert_eq!(page.fails("sessions.salvage", args).0, Code::PermissionDenied);
+}
