@@ -25,7 +25,7 @@ const LATER: [(&str, usize); 14] = [
     ("anthropic", 4_230),
     ("carry", 14_830),
     ("chat", 5_810),
-    ("more", 18_190),
+    ("more", 16_010),
     ("pages", 24_470),
     ("past", 38_700),
     ("responses", 5_040),
