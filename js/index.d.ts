@@ -234,7 +234,7 @@ export interface Workspace extends EventTarget {
    * `not_configured`.
    *
    * @throws {LodgerError} `already_running` (here, or in another tab: the message has its title), `insecure_context`,
-   * `ownership_lost`, `storage_unavailable`, `storage_blocked`, `storage_failed`, `quota_exceeded`, `corrupt`,
+   * `ownership_lost`, `storage_unavailable`, `storage_blocked`, `storage_failed`, `quota_exceeded`,
    * `newer_version`.
    */
   startAgent(config?: AgentConfig): Promise<void>;

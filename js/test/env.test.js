@@ -172,3 +172,34 @@ test("dispose frees everything, and nothing calls back", async (t) => {
   assert.deepEqual([called, working.signal.aborted, finished.signal.aborted, closed], [["ten"], true, false, 1]);
   assert.equal(await env.lock(env.createScope(), "w", "exclusive", { ifAvailable: true }), true);
 });
+
+test("the network is waited for where the browser says that there is none, until the scope is gone", async () => {
+  const listeners = new Map();
+  const had = { navigator: Object.getOwnPropertyDescriptor(globalThis, "navigator"), addEventListener: Object.getOwnPropertyDescriptor(globalThis, "addEventListener") };
+  const browser = { onLine: true };
+  Object.defineProperty(globalThis, "navigator", { value: browser, configurable: true });
+  globalThis.addEventListener = (type, then, { signal }) => {
+    listeners.set(type, then);
+    signal.addEventListener("abort", () => listeners.delete(type));
+  };
+  try {
+    const scope = env.createScope();
+    assert.equal(await env.online(scope), true, "there is one");
+    assert.equal(listeners.size, 0);
+    browser.onLine = false;
+    assert.equal(env.isOnline(), false);
+    const back = env.online(scope);
+    listeners.get("online")();
+    assert.equal(await back, true);
+    const never = env.online(scope);
+    env.dispose(scope);
+    assert.equal(await never, false);
+    assert.equal(listeners.size, 0);
+  } finally {
+    for (const [name, was] of Object.entries(had)) {
+      if (was) Object.defineProperty(globalThis, name, was);
+      else delete globalThis[name];
+    }
+  }
+  assert.equal(env.isOnline(), true, "a host that says nothing may have one");
+});

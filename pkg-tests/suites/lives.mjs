@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { crasher, crashHooks, crashPoints, kindOf } from "../lib/crash.mjs";
 import { checkRun } from "../lib/events.mjs";
-import { gate, pause, stream } from "../servers/raw.mjs";
+import { drop, gate, pause, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
 const RUNNING = { lifecycle: "Running", is_streaming: false };
@@ -23,35 +23,37 @@ export default function (test) {
 // ------------------------------------------------------------------ networks
 
 function networks(test) {
-  for (const host of ["page", "worker"]) {
-    test(`without a network a run waits for it, before an answer and in the middle of one [${host}]`, async (t) => {
-      const whole = message("One two three.");
-      const route = await t.raw(stream(whole.slice(0, 4), gate(), []), whole, message("Second."));
-      const page = await t.tab();
-      // Not this machine, as far as the browser knows: a local server needs no network.
-      await page.evaluate(async ([base, host]) => {
-        globalThis.ws = await lodger.openWorkspace("life", { host });
-        globalThis.rec = T.record(document, ws);
-        globalThis.waits = () => rec.events.filter(({ type, detail }) => type === "agent:notice" && detail.kind === "offline").length;
-        await ws.startAgent({ provider: T.anthropic(base) });
-        globalThis.run = await ws.sendMessage("Count.");
-      }, [route.base.replace("127.0.0.1", "model.test"), host]);
-      await page.evaluate(() => rec.chunk());
-      const offline = (off) => page.context().setOffline(off);
-      await offline(true);
-      await page.waitForFunction(() => waits() === 1);
-      assert.deepEqual(await page.evaluate(() => ws.status()), { lifecycle: "Running", is_streaming: true });
-      await offline(false);
-      assert.equal(await page.evaluate(async () => (await run.result).text), "One two three.");
-      assert.deepEqual(await page.evaluate(async () => (await ws.history()).map(T.textOf)), ["Count.", "One two three."]);
-      await offline(true);
-      await page.evaluate(async () => { globalThis.run = await ws.sendMessage("Again."); });
-      await page.waitForFunction(() => waits() === 2);
-      await offline(false);
-      assert.equal(await page.evaluate(async () => (await run.result).text), "Second.");
-      assert.deepEqual([await page.evaluate(() => rec.events.filter(({ type }) => type === "agent:error").length), route.violations], [0, []]);
-    });
-  }
+  // The browser's protocol takes the network from pages, not from workers.
+  test("without a network a run waits for it, before an answer and in the middle of one", async (t) => {
+    const whole = message("One two three.");
+    // The connection breaks some time after the network is gone.
+    const gone = gate();
+    const route = await t.raw(stream(whole.slice(0, 4), gone, drop), whole, message("Second."));
+    const page = await t.tab();
+    // Not this machine, as far as the browser knows: a local server needs no network.
+    await page.evaluate(async (base) => {
+      globalThis.ws = await lodger.openWorkspace("life");
+      globalThis.rec = T.record(document, ws);
+      globalThis.waits = () => rec.events.filter(({ type, detail }) => type === "agent:notice" && detail.kind === "offline").length;
+      await ws.startAgent({ provider: { ...T.anthropic(base), allowHttp: true } });
+      globalThis.run = await ws.sendMessage("Count.");
+    }, route.base.replace("127.0.0.1", "model.test"));
+    await page.evaluate(() => rec.chunk());
+    const offline = (off) => page.context().setOffline(off);
+    await offline(true);
+    gone.open();
+    await page.waitForFunction(() => waits() === 1);
+    assert.deepEqual(await page.evaluate(() => ws.status()), { lifecycle: "Running", is_streaming: true });
+    await offline(false);
+    assert.equal(await page.evaluate(async () => (await run.result).text), "One two three.");
+    assert.deepEqual(await page.evaluate(async () => (await ws.history()).map(T.textOf)), ["Count.", "One two three."]);
+    await offline(true);
+    await page.evaluate(async () => { globalThis.run = await ws.sendMessage("Again."); });
+    await page.waitForFunction(() => waits() === 2);
+    await offline(false);
+    assert.equal(await page.evaluate(async () => (await run.result).text), "Second.");
+    assert.deepEqual([await page.evaluate(() => rec.events.filter(({ type }) => type === "agent:error").length), route.violations], [0, []]);
+  });
 }
 
 // ------------------------------------------------------------------ reloads

@@ -77,9 +77,12 @@ impl Harness {
             }
             Source::Journal => {
                 stored.must_be_stored(&self.core, &waiting)?;
-                let whole = load(&waiting.session, &self.core, &stored)?;
-                stored.must_be_as_signed(&self.core, &waiting, signatures)?;
-                return self.fork(waiting, stored.entries(), whole);
+                let signed = stored.must_be_as_signed(&self.core, &waiting, signatures);
+                let whole = load(&waiting.session, &self.core, &stored);
+                return match whole.and_then(|whole| signed.map(|()| whole)) {
+                    Ok(whole) => self.fork(waiting, stored.entries(), whole),
+                    Err(error) => stored.answer_broken(&mut self.core, &waiting, error),
+                };
             }
             // A start may have come first, and know more than this.
             Source::End if self.core.sessions.has(&waiting.session) => {

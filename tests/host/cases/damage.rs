@@ -517,3 +517,36 @@ fn somebody_else_does_not_salvage() {
     let args = json!({ "id": "idle", "replace": true });
     assert_eq!(page.fails("sessions.salvage", args).0, Code::PermissionDenied);
 }
+
+#[test]
+fn a_changed_session_stays_tampered_whatever_was_refused_since() {
+    let asked = [
+        ("sessions.prompt", json!({ "id": "idle", "text": "hello" })),
+        ("sendMessage", json!({ "sessionId": "idle", "text": "hello" })),
+        ("sessions.rename", json!({ "id": "idle", "displayName": "Other" })),
+        ("sessions.bench", json!({ "id": "idle" })),
+        ("sessions.stop", json!({ "id": "idle" })),
+        ("resume", json!({ "sessionId": "idle" })),
+        ("clearConversation", json!({ "sessionId": "idle" })),
+        ("sessions.fork", json!({ "id": "idle" })),
+    ];
+    let disk = disk();
+    let judged = |page: &mut Desk| {
+        let list = page.must("sessions.list", json!({ "withVerification": true }));
+        let of = |one: &&Value| one["session"]["id"] == "idle";
+        list.as_array().unwrap().iter().find(of).unwrap()["hmac_status"].clone()
+    };
+    for looks_first in [false, true] {
+        for (name, args) in &asked {
+            let mut page = Desk::on(disk.0.clone(), disk.1 + 1_000, "ann");
+            assert!(damage(&mut page.store, "idle", 5, "content"));
+            if looks_first {
+                page.must("sessions.status", json!({ "id": "idle" }));
+                assert_eq!(judged(&mut page), "tampered");
+            }
+            page.start();
+            assert_eq!(page.fails(name, args.clone()).0, Code::Corrupt, "{name}");
+            assert_eq!(judged(&mut page), "tampered", "{name}, looked at before: {looks_first}");
+        }
+    }
+}
