@@ -335,14 +335,7 @@ impl Pump {
                 fetch::begin(self, call, Attempt { http, request }, refused, false);
             }
             Action::Abort(call) => answers::abort(self, call),
-            Action::AwaitOnline => {
-                let pump = self.clone();
-                task::start(async move {
-                    if env::online(&pump.0.scope).await.is_ok_and(|online| online.is_truthy()) {
-                        pump.input(Input::Online);
-                    }
-                });
-            }
+            Action::AwaitOnline => self.await_online(),
             Action::Mark => self.0.store.mark(),
             Action::Storage(id) => self.storage(id),
             Action::Persist(id) => {
@@ -357,6 +350,15 @@ impl Pump {
                     .hint("reload the page to get it")
             })),
         }
+    }
+
+    fn await_online(&self) {
+        let pump = self.clone();
+        task::start(async move {
+            if env::online(&pump.0.scope).await.is_ok_and(|online| online.is_truthy()) {
+                pump.input(Input::Online);
+            }
+        });
     }
 
     fn lock(&self, name: String, steal: bool) {

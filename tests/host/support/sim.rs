@@ -176,6 +176,9 @@ pub struct Page {
     pub awaited: Vec<Room>,
     /// A run waits for the network.
     pub awaits_network: bool,
+    /// Its configuration before the last input. One input can let several commands through, one after the other, and what
+    /// the first has decided is done with what the last one leads to.
+    pub config_before: Value,
     rooms: Rooms,
     /// Whether that of schemas is.
     has_schemas: Rc<Cell<bool>>,
@@ -334,6 +337,7 @@ impl World {
             accounts: Vec::new(),
             awaited: Vec::new(),
             awaits_network: false,
+            config_before: Value::Null,
             rooms: rooms_of(page_tools),
             has_schemas,
             signing: Vec::new(),
@@ -404,6 +408,7 @@ impl World {
         let now = self.now;
         // What the world looks at by itself enters rooms too.
         let _ = entered();
+        self.pages[page].config_before = self.pages[page].harness.config().record();
         self.pages[page].harness.handle(now, input);
         self.enters_what_is_there(page);
         self.pump(page);
@@ -674,11 +679,19 @@ impl World {
     /// A tool that the page's own code calls runs by the configuration of this moment, and by what a person has said.
     fn page_may_run(&self, at: usize, function: u32, call: &str) -> Law {
         let page = &self.pages[at];
+        let now = self.page_may_run_by(&page.harness.config().record(), at, function, call);
+        now.or_else(|broken| {
+            let before = self.page_may_run_by(&page.config_before, at, function, call);
+            before.map_err(|_| broken)
+        })
+    }
+
+    fn page_may_run_by(&self, config: &Value, at: usize, function: u32, call: &str) -> Law {
+        let page = &self.pages[at];
         let Some((name, _, read_only, more)) = TOOLS.iter().find(|tool| tool.1 == function) else {
             return Ok(());
         };
         let more: Value = serde_json::from_str(more).unwrap();
-        let config = page.harness.config().record();
         let needed = more["capability"].as_str();
         let held =
             |held: &Value| held.as_array().is_none_or(|held| held.iter().any(|held| held.as_str() == needed));

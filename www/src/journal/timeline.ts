@@ -131,6 +131,7 @@ export class Timeline {
         return { kind: "prompt", icon: steers ? "steer" : "queue", word: steers ? "you, steering" : "you, waiting", text: erased(entry, "prompt") ?? stringOf(objectOf(entry["prompt"])["text"]) };
       }
       case "edited": return { kind: "prompt", icon: "pencil", word: "you, changed", text: erased(entry, "text") ?? stringOf(entry["text"]) };
+      case "damaged": return { kind: "session", icon: "failed", word: "damaged", text: stringOf(entry["why"]), bad: true };
       case "unqueued": return { kind: "prompt", icon: "x", word: "taken out" };
       case "released": return { kind: "prompt", icon: "play", word: "held no more" };
       case "taken":
