@@ -2,8 +2,8 @@
 //
 // The databases of an origin die together, when a browser finds one damaged or somebody deletes them: what tells of that
 // lies elsewhere. Promises: looking and setting never fail and hold nobody up. Where there is no such file system nothing
-// is known. A page that deletes a database takes its marker away first, and meanwhile none is set again. Leaves to others: what
-// a marker says about a database (`src/harness/opening.rs`).
+// is known. A page that deletes a database takes its marker away first, and meanwhile none is set again. Leaves to
+// others: what a marker says about a database (`src/harness/opening.rs`).
 
 import { bytes, hex } from "./vault.js";
 
@@ -20,7 +20,7 @@ const inTime = (work) => Promise.race([work.catch(() => {}), new Promise((resolv
 
 /**
  * Since when the marker of a database is there, in milliseconds since the epoch. 0: it is not, and those of others may
- * be; nothing: nobody knows.
+ * be. Undefined: the file system does not say.
  * @param {{ name: string }} database
  */
 export const look = ({ name }) =>

@@ -32,6 +32,17 @@ const codes = (page) => page.evaluate(() => rec.events.filter(({ type }) => type
 const held = (page) => page.evaluate(() => until(() => view.getSnapshot().holder));
 const refused = (page, what) => page.evaluate((what) => Function("ws", `return ${what}`)(ws).then(() => "done", ({ code }) => code), what);
 
+/** The run that a tab begins, when its first words have come. */
+const counting = (page) => page.evaluate(async () => { const run = await ws.sendMessage("Count."); await rec.chunk(); return run.runId; });
+
+/** An older tab in the middle of an answer that never ends. */
+async function olderAtWork(t, host) {
+  const route = await t.raw(stream(message("One two three.").slice(0, 4), gate(), []), message("Again from the start."));
+  const a = await t.older(host);
+  await start(a, route.base);
+  return { route, a, run: await counting(a) };
+}
+
 function beside(on) {
   on("the newer tab waits for the run of the older one, then goes on with what was asked meanwhile", async (t, host) => {
     const hold = gate();
@@ -39,7 +50,7 @@ function beside(on) {
     const route = await t.raw(stream(first.slice(0, 4), hold, first.slice(4)), message("Second."), message("Third."));
     const a = await t.older(host);
     await start(a, route.base);
-    const run = await a.evaluate(async () => { const run = await ws.sendMessage("Count."); await rec.chunk(); return run.runId; });
+    const run = await counting(a);
     const b = await open(t, host);
     await start(b, route.base, JOIN);
     assert.equal(await b.evaluate(async () => (await texts())[0]), "Count.", "what is stored is read");
@@ -64,7 +75,7 @@ function beside(on) {
     const route = await t.raw(stream(first.slice(0, 4), hold, first.slice(4)), message("Second."));
     const a = await open(t, host);
     await start(a, route.base);
-    const run = await a.evaluate(async () => { const run = await ws.sendMessage("Count."); await rec.chunk(); return run.runId; });
+    const run = await counting(a);
     const b = await t.older(host);
     assert.equal(await refused(b, 'ws.sendMessage("Hello?")'), "newer_version");
     await start(b, route.base, JOIN);
@@ -77,11 +88,7 @@ function beside(on) {
   });
 
   on("an older holder that dies in the middle of a run leaves it to the newer tab", async (t, host) => {
-    const first = message("One two three.");
-    const route = await t.raw(stream(first.slice(0, 4), gate(), []), message("Again from the start."));
-    const a = await t.older(host);
-    await start(a, route.base);
-    const run = await a.evaluate(async () => { const run = await ws.sendMessage("Count."); await rec.chunk(); return run.runId; });
+    const { route, a, run } = await olderAtWork(t, host);
     const b = await open(t, host);
     await start(b, route.base, JOIN);
     await a.close();
@@ -92,11 +99,7 @@ function beside(on) {
   });
 
   on("a person takes the agent over from an older tab that works", async (t, host) => {
-    const first = message("One two three.");
-    const route = await t.raw(stream(first.slice(0, 4), gate(), []), message("Again from the start."));
-    const a = await t.older(host);
-    await start(a, route.base);
-    const run = await a.evaluate(async () => { const run = await ws.sendMessage("Count."); await rec.chunk(); return run.runId; });
+    const { route, a, run } = await olderAtWork(t, host);
     const b = await open(t, host);
     await start(b, route.base, { ifRunning: "takeover" });
     assert.equal(await b.evaluate(() => view.getSnapshot().holder), true);

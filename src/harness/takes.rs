@@ -7,6 +7,7 @@ use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
+use crate::harness::holding::arrivals::go_on_with;
 use crate::harness::holding::start::{Aim, Start};
 use crate::harness::reads::Waiting;
 use crate::harness::reads::look::Stored;
@@ -127,14 +128,8 @@ impl Harness {
         self.reads.not_taken(&mut self.core, waiting, error)?;
         if waiting.session == DEFAULT_SESSION {
             self.core.sessions.remove(DEFAULT_SESSION);
-            self.core.sessions.take(Session::with(DEFAULT_SESSION, &self.core.sessions.engine));
-            if self.core.state.lifecycle == Lifecycle::Running {
-                self.runner.start_session(&mut self.core, DEFAULT_SESSION);
-                self.runner.tend_default(&mut self.core, true);
-            }
-            if self.core.sessions.is_watched(DEFAULT_SESSION) {
-                self.runner.calls.tell_history(&mut self.core, DEFAULT_SESSION);
-            }
+            let anew = Session::with(DEFAULT_SESSION, &self.core.sessions.engine);
+            go_on_with(&mut self.core, &mut self.runner, anew);
         }
         Ok(())
     }

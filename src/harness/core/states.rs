@@ -1,7 +1,7 @@
 //! How a session stands, as `sessions.status` and a list say it.
 //!
-//! Promises: what was changed from outside is shown as it is stored, with its verdict, and where it is damaged. Leaves to others: the record
-//! itself (`session/`), and what is known of signatures (`integrity`).
+//! Promises: what was changed from outside is shown as it is stored, with its verdict, and where it is damaged. Leaves to
+//! others: the record itself (`session/`), and what is known of signatures (`integrity`).
 
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;

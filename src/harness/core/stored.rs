@@ -5,7 +5,7 @@ use crate::journal::{Entry, Row, blocks_from_json};
 use crate::json;
 use crate::list::Listed;
 use crate::model::Block;
-use crate::ports::{Part, Rows, StoreError, Table, Write};
+use crate::ports::{Key, Part, Rows, StoreError, Table, Write};
 use serde_json::Value;
 
 /// The row of the table `meta` that says in which format the database is.
@@ -39,12 +39,18 @@ pub(in crate::harness) fn check_format(stored: Option<&str>) -> Result<(), Store
 
 /// The write of a tab that takes the workspace: from here on it is in this format.
 pub(in crate::harness) fn format_write() -> Write {
-    Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() }
+    let (table, key, value) = format_row();
+    Write::Put { table, key, value }
 }
 
 /// The same of a tab that does not: a newer one may be at work beside it.
 pub(in crate::harness) fn first_format_write() -> Write {
-    Write::Add { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() }
+    let (table, key, value) = format_row();
+    Write::Add { table, key, value }
+}
+
+fn format_row() -> (Table, Key, String) {
+    (Table::Meta, vec![FORMAT_KEY.into()], FORMAT.to_string())
 }
 
 /// What the drafts of a run kept, as blocks: those of its last holder.

@@ -218,7 +218,7 @@ impl Holding {
 }
 
 /// A session that has taken the place of a damaged one is worked in, where an agent runs.
-fn go_on_with(core: &mut Core, runner: &mut Runner, session: Session) {
+pub(in crate::harness) fn go_on_with(core: &mut Core, runner: &mut Runner, session: Session) {
     let (id, seq) = (session.id.clone(), session.seq());
     core.sessions.take(session);
     if let Some(slot) = core.sessions.get_mut(&id) {

@@ -134,10 +134,7 @@ impl Holding {
                 _ => "in another tab".into(),
             })
             .hint("pass ifRunning: \"join\" to follow it here and go on when that tab is gone, or \"takeover\" to take it");
-            if let Some(start) = self.start.take() {
-                self.give_up_start(core, start, &error);
-            }
-            return;
+            return self.refuse_start(core, &error);
         }
         self.stopped = stopped_until(first(3).as_deref());
         let stored = first(1);
@@ -239,7 +236,7 @@ impl Holding {
         robs
     }
 
-    /// The workspace is not to be taken: the lock is free again.
+    /// The workspace is not to be taken: the lock is free again, if this start has it.
     fn refuse_start(&mut self, core: &mut Core, error: &ErrorInfo) {
         if let Some(start) = self.start.take() {
             let locked = start.holder.is_none();

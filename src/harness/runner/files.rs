@@ -188,7 +188,7 @@ impl Runner {
             !core.sessions.has(session) && json::items(files).iter().any(|file| file.as_str() == Some(id))
         };
         let comes = |arrival: &Arrival| arrival.session.files().any(|file| file.id == id);
-        // What a damaged session refers to that has lost its head, nobody knows.
+        // The files of a damaged session are not known where its head is lost.
         let may_be =
             |session: &String| core.sessions.head(session).is_none_or(|head| !head.value.is_object());
         core.sessions.damaged().iter().any(may_be)

@@ -122,11 +122,7 @@ impl Runner {
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(core, key, Err(error.hint("try again with less work, or go on without it")));
         }
-        for (session, run, again) in core.retries() {
-            if matches!(again, Again::At(at) if at <= now) {
-                core.settle(session, run, Entry::Due {});
-            }
-        }
+        self.ask_again(core, |again| matches!(again, Again::At(at) if at <= now));
         self.give_up_silent(core);
         self.calls.tell_late_progress(core);
         self.expire_questions(core);
@@ -135,8 +131,13 @@ impl Runner {
 
     /// There is a network again: what waits for it goes on.
     pub fn online(&mut self, core: &mut Core) {
+        self.ask_again(core, |again| again == Again::Online);
+    }
+
+    /// The runs that wait for this ask their model again.
+    fn ask_again(&mut self, core: &mut Core, is_due: impl Fn(Again) -> bool) {
         for (session, run, again) in core.retries() {
-            if again == Again::Online {
+            if is_due(again) {
                 core.settle(session, run, Entry::Due {});
             }
         }

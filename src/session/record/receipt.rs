@@ -1,7 +1,7 @@
 //! Receipts: what was done under a policy, hashed and tied to the receipt before.
 //!
 //! Decides what a receipt says of a provider, of a sandbox and of a tool call. Promises: texts are redacted. A receipt
-//! names the hash of the one before, so that a gap or a change in their chain shows. Leaves to others: when one is owed
+//! names the hash of the receipt before it, so a gap or a change in their chain shows. Leaves to others: when one is owed
 //! (`keeping`), and where it is written.
 
 use super::{Members, Receipt, Record};

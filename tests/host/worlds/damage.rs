@@ -113,7 +113,7 @@ fn past(rng: &mut Rng, seen: &mut BTreeMap<&'static str, usize>) -> (Desk, Said)
         if !page.models.is_empty() && rng.u8(..4) > 0 {
             words += 1;
             let text = format!("answer {words}");
-            // Nobody knows here whose it is; in each of them it may be said.
+            // The answer may belong to any session: each of them may say it.
             said.values_mut().for_each(|said| _ = said.insert(text.clone()));
             page.says(&text);
         }
