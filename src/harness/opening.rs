@@ -7,7 +7,7 @@
 
 use crate::harness::Harness;
 use crate::harness::action::{Action, Notice};
-use crate::harness::core::stored::{EMPTIED_KEY, FORMAT_KEY, LOST_KEY, check_format, first_format_write};
+use crate::harness::core::stored::{EMPTIED_KEY, FORMAT_KEY, LOST_KEY, check_format, format_write};
 use crate::object::Object;
 use crate::ports::{Millis, StoreError, Table, Write};
 use crate::rooms::{Room, Rooms};
@@ -99,7 +99,8 @@ impl Harness {
     pub(super) fn acknowledge(&mut self) {
         if std::mem::take(&mut self.lost) {
             let known = Write::DeletePrefix { table: Table::Meta, prefix: vec![LOST_KEY.into()] };
-            self.core.outbox.act(Action::Draft { writes: vec![known, first_format_write()] });
+            // A draft is committed at once, and then a row that is there already would take the whole commit back.
+            self.core.outbox.act(Action::Draft { writes: vec![known, format_write()] });
         }
     }
 }
