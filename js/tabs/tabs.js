@@ -2,8 +2,8 @@
 //
 // Decides which host a command goes to: this tab's, or that of the tab that holds the agent. Decides when this tab takes
 // over from a holder that died, and what becomes of commands that were on their way then. Decides what tabs of two
-// versions of the package do with each other: the newer one gets the agent when the older one is idle. It is a machine without a
-// world: it knows what it was told, and acts through `world`, so that a test can play every order of things.
+// versions of the package do with each other: the newer one gets the agent when the older one is idle. It is a machine
+// without a world: it knows what it was told, and acts through `world`, so that a test can play every order of things.
 // Promises: a client hears one host at a time, whole and in order. A command is carried out at most once, and is
 // answered or refused. A client whose holder changes is told. Leaves to others: who may write (the epoch in the
 // database), which tab a holder's word is for (`guests.js`), locks and channels (`neighbours.js`), and kinds of
