@@ -2,7 +2,7 @@
 //
 // Written from `src/protocol/table.rs`: change that, then `LODGER_WRITE=1 cargo test --test host protocol`.
 
-import type { AgentConfig, AgentSettings, HmacStatus, Message, PermissionAnswer, Replay, SessionState, Sessions, Status, TaskDone, TaskRun, ToolDefinition, ToolResult, WaitResult } from "./index.js";
+import type { AgentConfig, AgentSettings, HmacStatus, Message, PermissionAnswer, Replay, SessionState, Sessions, Status, TaskDone, TaskRun, ToolDefinition, ToolResult, Verified, WaitResult } from "./index.js";
 
 /** The commands of `invoke`, their arguments and what they resolve to. */
 export interface Commands {
@@ -41,5 +41,6 @@ export interface Commands {
   session_replay: { args: { file: Blob }; value: Replay };
   session_fork: { args: { id: string; at?: number; provider?: string }; value: SessionState };
   session_salvage: { args: { id: string; replace?: boolean }; value: SessionState };
+  session_verify: { args: { id: string }; value: Verified };
   get_agent_settings: { args: {}; value: AgentSettings };
 }

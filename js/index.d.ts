@@ -1019,6 +1019,16 @@ export interface SearchHit { slug: string; title: string; snippet: string; score
  * provider's key. `running`: it has begun and has not worked yet, or a run works (then there is a `pid`). `idle`: it has worked, and
  * takes the next prompt. `stopping`: it stops when its run has ended.
  */
+/** What all entries of a session say. */
+export interface Verified {
+  /** Of all that is signed. `tampered`: it is not what was written. */
+  hmac_status: HmacStatus;
+  /** How many entries there are by the session's head. */
+  entries: number;
+  /** The first entry that is not as it was written, and what is wrong there. */
+  damaged?: { seq: number; why: string };
+}
+
 export type SessionStatus = "starting" | "running" | "idle" | "stopping" | "stopped" | "failed" | "auth_expired" | "provider_unavailable" | "sandbox_failed";
 
 /** A session's record. Times are texts (`2026-05-22T06:15:00Z`). */
@@ -1220,6 +1230,14 @@ export interface Sessions {
    * @throws {LodgerError} `invalid_arguments`: nothing is damaged. `busy`, `permission_denied`.
    */
   salvage(id: string, options?: { replace?: boolean }): Promise<SessionState>;
+  /**
+   * Reads all entries of a session and says whether they are what was written: the chain of their hashes, what they add up to, its
+   * head, its checkpoint, the signatures. `status` and lists read what is needed for an answer: of a session that was cleared, what
+   * came after. Changes nothing. A damaged session is told as that, and does not reject.
+   *
+   * @throws {LodgerError} `session_not_found`, `newer_version`.
+   */
+  verify(id: string): Promise<Verified>;
   /**
    * Puts a session aside, or all of the present operator's that are alive: those that were put aside by this. A model call is
    * aborted, and made again by `play`; a tool that only reads is too; one with an effect comes to its end, and its result is

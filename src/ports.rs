@@ -26,7 +26,7 @@ pub const MAX_DELAY_MS: Millis = i32::MAX as Millis;
 pub enum Table {
     /// Single values: `format`, `epoch`, `holder`, `pages_rev`, `lost`.
     Meta,
-    /// Journal rows under `[session, seq]`.
+    /// Journal rows under `[session, seq]`; packs of them and a checkpoint, as [`pack`](crate::journal::pack) has it.
     Entries,
     /// One head a session under `[session]`.
     Heads,
@@ -143,6 +143,26 @@ pub enum Write {
         /// What is signed.
         texts: Vec<String>,
     },
+    /// Puts a row that the store may press, because it is long and hardly read.
+    Pack {
+        /// Where.
+        table: Table,
+        /// Which row.
+        key: Key,
+        /// Its text.
+        value: String,
+    },
+    /// Deletes the rows whose keys begin with these parts and go on with a number of this range.
+    DeleteRange {
+        /// Where.
+        table: Table,
+        /// The first parts of the keys.
+        prefix: Key,
+        /// The first number.
+        from: u64,
+        /// The number behind the last.
+        until: u64,
+    },
     /// Deletes every row whose key begins with these parts.
     DeletePrefix {
         /// Where.
@@ -159,6 +179,8 @@ impl Write {
             Write::Put { table, .. }
             | Write::Add { table, .. }
             | Write::Sign { table, .. }
+            | Write::Pack { table, .. }
+            | Write::DeleteRange { table, .. }
             | Write::DeletePrefix { table, .. } => *table,
         }
     }

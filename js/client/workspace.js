@@ -460,6 +460,7 @@ export class Workspace extends EventTarget {
       replay: (file) => carried("replaySession", file),
       fork: async (id, options) => command("fork", { ...options, id }),
       salvage: async (id, options) => command("salvage", { ...options, id }),
+      verify: async (id) => command("verify", { id }),
       bench: async (target) => ({ suspended: (await each("bench", target, () => true)).flatMap(({ suspended }) => suspended) }),
       play: async (target) => each("play", target, playable),
       activity: async (id) => command("activity", { id }),

@@ -7,6 +7,7 @@
 
 import { adopt, after, cancel, createScope, disown, now } from "./env.js";
 import { look, unmarked } from "./marker.js";
+import { pressed, unpressed } from "./press.js";
 import { STORE, vaultKey } from "./vault.js";
 
 // The database's version. It changes only when a table is added; the format of rows is in `meta`.
@@ -41,11 +42,15 @@ export function close(connection) {
 /**
  * Does all of it, or nothing. Resolves to the place of the first row that is not as expected, if there is one.
  * @param {[table: string, key: unknown[], value?: string][]} expected without a value: there is no such row
- * @param {[table: string, key: unknown[], value?: string | Blob, first?: true][]} writes without a value: all below the key
- * goes; `first`: only where there is no such row
+ * @param {Write[]} writes
+ * @typedef {[table: string, key: unknown[], value?: string | Blob, how?: "first" | "pack" | number, until?: number]} Write
+ * Without a value: all below the key goes, with numbers what goes on with those. `first`: only where there is no such row;
+ * `pack`: it may be pressed.
  */
-export const commit = (connection, expected, writes, strict) =>
-  attempt(connection, async (database) => {
+export async function commit(connection, expected, writes, strict) {
+  // A transaction waits for nothing else.
+  for (const write of writes) if (write[3] === "pack") write[2] = await pressed(write[2]);
+  return attempt(connection, async (database) => {
     const transaction = begin(database, [...expected, ...writes], "readwrite", strict);
     const ended = end(transaction);
     let wrong;
@@ -71,6 +76,7 @@ export const commit = (connection, expected, writes, strict) =>
     });
     return wrong;
   });
+}
 
 /** Hands the writes over, so that the browser finishes them without this page. */
 export function commitAtOnce({ database }, writes) {
@@ -95,7 +101,10 @@ export const read = (connection, reads) =>
         const store = transaction.objectStore(table);
         const range = prefix.length || from !== undefined ? below(prefix, from, until) : undefined;
         const keys = result(store.getAllKeys(range));
-        return [keys, table === "files" ? keys.then((keys) => keys.map(() => "")) : result(store.getAll(range))];
+        if (table === "files") return [keys, keys.then((keys) => keys.map(() => ""))];
+        // What is pressed sorts last.
+        const unpress = (rows) => (typeof rows.at(-1) === "object" ? Promise.all(rows.map(unpressed)) : rows);
+        return [keys, result(store.getAll(range)).then(unpress)];
       }),
     );
   });
@@ -239,12 +248,12 @@ function begin(database, uses, mode, strict) {
 }
 
 function issue(transaction, writes) {
-  for (const [table, key, value, first] of writes) {
+  for (const [table, key, value, how, until] of writes) {
     const store = transaction.objectStore(table);
     // The row that is there stays, and the transaction goes on.
-    if (first) store.add(value, key).onerror = (event) => event.target.error.name === "ConstraintError" && event.preventDefault();
+    if (how === "first") store.add(value, key).onerror = (event) => event.target.error.name === "ConstraintError" && event.preventDefault();
     else if (value !== undefined) store.put(value, key);
-    else if (key.length) store.delete(below(key));
+    else if (key.length) store.delete(below(key, how, until));
     else store.clear();
   }
 }

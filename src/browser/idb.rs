@@ -152,12 +152,21 @@ impl Idb {
                 // The store has signed it before.
                 Write::Put { key, value, .. }
                 | Write::Add { key, value, .. }
-                | Write::Sign { key, value, .. } => (key, value.as_str().into()),
-                Write::DeletePrefix { prefix, .. } => (prefix, JsValue::UNDEFINED),
+                | Write::Sign { key, value, .. }
+                | Write::Pack { key, value, .. } => (key, value.as_str().into()),
+                Write::DeletePrefix { prefix, .. } | Write::DeleteRange { prefix, .. } => {
+                    (prefix, JsValue::UNDEFINED)
+                }
             };
             let row: Array = self.row(write.table(), key, value).unchecked_into();
-            if matches!(write, Write::Add { .. }) {
-                row.push(&JsValue::TRUE);
+            match write {
+                Write::Add { .. } => drop(row.push(&"first".into())),
+                Write::Pack { .. } => drop(row.push(&"pack".into())),
+                Write::DeleteRange { from, until, .. } => {
+                    row.push(&(*from as f64).into());
+                    row.push(&(*until as f64).into());
+                }
+                _ => {}
             }
             writes.push(&row);
         }

@@ -49,6 +49,14 @@ fn about(request: &Request) -> Option<About<'_>> {
     })
 }
 
+/// The run that a command is about, if it is about none of a session's name.
+pub(in crate::harness) fn run_of(request: &Request) -> Option<&str> {
+    match about(request)? {
+        About::Run(run) => Some(run),
+        About::Session(_) | About::Worker => None,
+    }
+}
+
 impl Harness {
     /// Takes a command: here and now, or when its session has been read.
     pub(in crate::harness) fn command(
@@ -99,7 +107,9 @@ impl Harness {
             asked,
             held: None,
             tail: None,
+            from: None,
             until: None,
+            whole: false,
             in_part: false,
         };
         if session.is_empty() {

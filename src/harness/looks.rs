@@ -10,7 +10,7 @@ use crate::harness::core::refused::no_session_for;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::is_once;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle, stored};
-use crate::harness::gate::must_be_shown;
+use crate::harness::gate::{must_be_shown, run_of};
 use crate::harness::reads::Waiting;
 use crate::harness::reads::look::{Stored, load};
 use crate::ports::Rows;
@@ -25,10 +25,20 @@ impl Harness {
         if !self.core.sessions.has(&waiting.session) || waiting.by_rows() {
             return self.reads.look_at(&mut self.core, waiting);
         }
+        if self.has_forgotten(&waiting) {
+            return self.reads.look_at(&mut self.core, Waiting { whole: true, ..waiting });
+        }
         let command = waiting.command;
         if let Err(error) = self.dispatch_waiting(waiting) {
             self.core.reply_now(command, Err(error));
         }
+    }
+
+    /// Whether a command only reads of a run, and the session at hand goes on from a checkpoint behind that.
+    fn has_forgotten(&self, waiting: &Waiting) -> bool {
+        let knows = |session: &Session| run_of(&waiting.request).is_none_or(|run| session.knows(run));
+        waiting.request.need() == Need::Read
+            && self.core.session(&waiting.session).is_some_and(|session| !knows(session))
     }
 
     /// Nothing is stored of the session that a command would read.
@@ -66,7 +76,7 @@ impl Harness {
         signatures: Option<&[String]>,
     ) -> Result<(), ErrorInfo> {
         // What is still being brought in is not there yet.
-        let arrives = rows.get(3).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
+        let arrives = rows.get(4).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
         let stored = Stored::of(if arrives { &[] } else { rows });
         let once = stored.believed_head(&self.core, &waiting).is_some_and(is_once);
         must_be_shown(&waiting.request, &waiting.session, once)?;
@@ -74,6 +84,9 @@ impl Harness {
             Source::Rows => return self.reads.answer_by_rows(&mut self.core, waiting, &stored, signatures),
             Source::Journal if waiting.request.command == Command::SessionsSalvage => {
                 return self.salvage(waiting, &stored, signatures);
+            }
+            Source::Journal if waiting.request.command == Command::SessionsVerify => {
+                return stored.answer_verified(&mut self.core, &waiting, signatures);
             }
             Source::Journal => {
                 stored.must_be_stored(&self.core, &waiting)?;
@@ -88,17 +101,31 @@ impl Harness {
             Source::End if self.core.sessions.has(&waiting.session) => {
                 return stored.answer_status(&mut self.core, &waiting, signatures);
             }
-            Source::Fold if self.core.sessions.has(&waiting.session) => {
+            Source::Fold if self.core.sessions.has(&waiting.session) && !self.has_forgotten(&waiting) => {
                 return self.dispatch_waiting(waiting);
             }
             Source::End | Source::Fold => {}
+        }
+        if waiting.tail.is_none() && !waiting.whole && stored.lacks_the_past() {
+            self.reads.look_at(&mut self.core, Waiting { whole: true, ..waiting });
+            return Ok(());
         }
         if let Some(tail) = waiting.tail.take() {
             self.core.vouched(&waiting.session).accept("agent session state", &waiting.session)?;
             let removed = stored.believed_head(&self.core, &waiting).and_then(removed_by);
             self.core.must_be_there(waiting.request.command, &waiting.session, removed)?;
             return match self.reads.look_further(&mut self.core, &self.runner.calls, waiting, tail, rows)? {
-                Some((waiting, rows)) => self.answer_whole(waiting, &Stored::of(&rows), None),
+                Some((waiting, rows)) => {
+                    let stored = Stored::of(&rows);
+                    // Another tab may have cleared it between two reads.
+                    match load(&waiting.session, &self.core, &stored) {
+                        Err(error) if error.code == Code::Corrupt => {
+                            self.reads.look_at(&mut self.core, Waiting { whole: true, ..waiting });
+                            Ok(())
+                        }
+                        _ => self.answer_whole(waiting, &stored, None),
+                    }
+                }
                 None => Ok(()),
             };
         }
@@ -117,7 +144,18 @@ impl Harness {
             return Err(no_session_for(waiting.request.command, session));
         }
         match waiting.request.need() {
-            Need::Read => stored.answer_folded(&mut self.core, &mut self.runner.calls, &waiting, signatures),
+            Need::Read => {
+                let calls = &mut self.runner.calls;
+                let answered = stored.answer_folded(&mut self.core, calls, &waiting, signatures);
+                match (&answered, run_of(&waiting.request)) {
+                    // Runs that were over long before the checkpoint are in the packs alone.
+                    (Err(_), Some(_)) if !waiting.whole && !stored.is_whole() => {
+                        self.reads.look_at(&mut self.core, Waiting { whole: true, ..waiting });
+                        Ok(())
+                    }
+                    _ => answered,
+                }
+            }
             _ if self.core.state.lifecycle == Lifecycle::Running => self.take_for(waiting, stored.rows),
             Need::Write => self.write_once(waiting, stored),
             _ => self.dispatch_waiting(waiting),
@@ -129,8 +167,7 @@ impl Harness {
         match load(&waiting.session, &self.core, stored) {
             Ok(folded) => {
                 self.core.must_be_there(waiting.request.command, &waiting.session, folded.removed_at())?;
-                let empty =
-                    folded.runs.is_empty() && stored::erasures(&waiting.session, stored.entries()).is_empty();
+                let empty = folded.runs.is_empty() && !stored::holds_erased(stored.entries());
                 if waiting.request.command == Command::ClearConversation && empty {
                     self.core.reply_now(waiting.command, Ok(None));
                 } else if self.holding.start.is_some() {

@@ -8,7 +8,7 @@
 use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::Action;
-use crate::harness::core::{DEFAULT_SESSION, stored};
+use crate::harness::core::DEFAULT_SESSION;
 use crate::harness::reads::list::heads_read;
 use crate::harness::reads::{After, Waiting};
 use crate::journal::canonical::Integrity;
@@ -72,6 +72,7 @@ impl Harness {
     #[inline(never)]
     pub(in crate::harness) fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
         enter(Room::Past);
+        let rows = if after.reads_entries() { after.unpacked(rows) } else { rows };
         let texts = after.texts_to_judge(&rows);
         if texts.is_empty() {
             return self.rows_read(after, rows, None);
@@ -89,13 +90,13 @@ impl Harness {
         signatures: Option<Vec<String>>,
     ) {
         enter(Room::Past);
-        let signatures = signatures.as_deref();
+        let (empty, signatures) = (Rows::new(), signatures.as_deref());
         after.judge(&mut self.core, &rows, signatures);
         match after {
             // They are for no room.
             After::Epoch | After::Account { .. } | After::Find(_) => {}
             After::Around => self.looked_around(&rows),
-            After::Load { sessions, files } => self.load(&sessions, &files, &rows),
+            After::Load { sessions, files, whole } => self.load(sessions, files, &whole, &rows),
             After::Look(waiting) => {
                 self.core.by = waiting.by.clone();
                 self.look(*waiting, &rows, signatures);
@@ -105,10 +106,9 @@ impl Harness {
             }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
             After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),
-            After::Erase { command, session } => {
-                for write in rows.iter().take(1).flat_map(|rows| stored::erasures(&session, rows)) {
-                    self.core.outbox.write(write);
-                }
+            After::Erase { command, session, place } => {
+                let part = rows.first().unwrap_or(&empty);
+                self.core.pack(&session, part, place, false);
                 let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
                 self.runner.sweep_files(&mut self.core, &files);
                 self.holding.erased(&mut self.core, &mut self.runner, command, Ok(None));

@@ -64,15 +64,28 @@ impl Harness {
                 self.runner.sweep_files(&mut self.core, &files);
                 return self.holding.let_in(&mut self.core, &mut self.runner);
             }
-            Some(Aim::Sweep) => return self.load(&[], &files, &[]),
+            Some(Aim::Sweep) => return self.load(Vec::new(), files, &[], &[]),
             _ => {}
         }
         self.reads.load(&mut self.core, sessions, files);
     }
 
-    pub(in crate::harness) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
+    pub(in crate::harness) fn load(
+        &mut self,
+        sessions: Vec<String>,
+        files: Vec<Key>,
+        whole: &[String],
+        rows: &[Rows],
+    ) {
+        let read = sessions.iter().zip(rows.chunks(4));
+        let lacks =
+            read.clone().filter(|(id, rows)| !whole.contains(id) && Stored::of(rows).lacks_the_past());
+        let lacking = lacks.map(|(id, _)| id.clone()).list();
+        if !lacking.is_empty() {
+            return self.reads.load_again(&mut self.core, sessions, files, lacking);
+        }
         let mut damaged = Vec::new();
-        for (session, rows) in sessions.iter().zip(rows.chunks(3)) {
+        for (session, rows) in read {
             let taken = self.holding.take_session(&mut self.core, &mut self.runner, session, rows);
             let Err(error) = taken else { continue };
             let borrows = |start: &mut Start| matches!(start.aim, Aim::Once(_));
@@ -91,8 +104,8 @@ impl Harness {
                 return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
             }
         }
-        self.runner.sweep_files(&mut self.core, files);
-        let aim = self.run_started(sessions);
+        self.runner.sweep_files(&mut self.core, &files);
+        let aim = self.run_started(&sessions);
         for (session, error) in damaged {
             let mut detail = self.core.detail(session);
             detail.text("kind", "damaged").value("error", error.to_json());

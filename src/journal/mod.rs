@@ -8,6 +8,7 @@
 
 pub mod canonical;
 mod entry;
+pub mod pack;
 pub mod redact;
 mod row;
 #[cfg(test)]

@@ -52,13 +52,19 @@ impl MemoryStore {
             };
             let Some(rows) = self.tables.get_mut(write.table() as usize) else { continue };
             match write {
-                Write::Put { key, value, .. } => put(rows, key, value.clone()),
+                Write::Put { key, value, .. } | Write::Pack { key, value, .. } => {
+                    put(rows, key, value.clone());
+                }
                 Write::Add { key, value, .. } => {
                     if let Err(at) = find(rows, key) {
                         rows.insert(at, (key.clone(), value.clone()));
                     }
                 }
                 Write::Sign { key, value, .. } => put(rows, key, signed_row(value, &signatures)),
+                Write::DeleteRange { prefix, from, until, .. } => rows.retain(|(key, _)| {
+                    let is_in = |part: &Part| matches!(part, Part::Number(n) if from <= n && n < until);
+                    !(key.starts_with(prefix) && key.get(prefix.len()).is_some_and(is_in))
+                }),
                 Write::DeletePrefix { prefix, .. } => rows.retain(|(key, _)| !key.starts_with(prefix)),
             }
         }

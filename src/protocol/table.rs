@@ -365,6 +365,9 @@ commands! {
     SessionsSalvage = row("sessions.salvage", "id replace?*").of(Id, Write).from(Source::Journal).asks().within(Past).within(Carry)
         => once().gives("`SessionState`")
             .invoked("session_salvage", "sessions.salvage(id, {replace?: boolean})", "SessionState");
+    /// Reads all rows of a session, and says whether they are what was written.
+    SessionsVerify = row("sessions.verify", "id").of(Id, Read).from(Source::Journal).within(Past)
+        => again().gives("`Verified`").invoked("session_verify", "sessions.verify(id)", "Verified");
     /// Keeps a key in the vault.
     KeysSet = row("keys.set", "provider key").within(More) => once();
     /// Forgets a key.

@@ -7,11 +7,11 @@
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, GENESIS, Header, Row};
+use crate::journal::{Entry, Header, Row};
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Millis, Part, PatternEngine, Rows};
+use crate::ports::{Millis, Part, Rows};
 use crate::run::{Ended, Outcome};
 use serde_json::Value;
 
@@ -67,8 +67,10 @@ pub enum Place {
 }
 
 /// A journal, place by place.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Survey {
+    /// What the rows go on from.
+    begun: Session,
     /// In the order of their numbers.
     pub places: Vec<Place>,
     /// What is wrong first, also where no row is lost by it.
@@ -97,17 +99,22 @@ const LINKS: usize = 8;
 const MISSING: &str = "it is missing";
 const UNFIT: &str = "it does not fit the journal";
 
-/// What became of rows. `end`: the number and the hash of the last one, if somebody can be believed who says so. `doubted`:
+/// What became of rows that go on from `begun`. `end`: the number and the hash of the last one, if somebody can be believed who says so. `doubted`:
 /// the numbers among these rows of those that somebody has changed although their hashes are right.
 ///
 /// # Errors
 /// `newer_version`: a newer package has written one.
-pub fn survey(rows: &Rows, end: Option<(u64, &str)>, doubted: &[usize]) -> Result<Survey, ErrorInfo> {
-    let mut survey = Survey::default();
+pub fn survey(
+    begun: Session,
+    rows: &Rows,
+    end: Option<(u64, &str)>,
+    doubted: &[usize],
+) -> Result<Survey, ErrorInfo> {
+    let (mut next, mut tied, mut from) = (begun.seq + 1, true, 0);
+    let mut before = vec![Link { hash: begun.hash.clone(), tied: true }];
+    let mut survey = Survey { begun, places: Vec::new(), damage: None, proven: false };
     let stored = survey.sort(rows, end, doubted);
-    let (mut next, mut tied, mut from) = (1, true, 0);
     let mut seen: Vec<Seen> = Vec::new();
-    let mut before = vec![Link { hash: GENESIS.into(), tied: true }];
     let mut stored = stored.into_iter().peekable();
     while let Some((seq, ..)) = stored.peek() {
         let seq = *seq;
@@ -253,8 +260,8 @@ impl Survey {
 
     /// What the rows add up to that are whole, for reading: a run that lacks some is shown as far as it goes. With where
     /// something is lost: behind which run, if there is one.
-    pub fn fold(&self, id: &str, engine: &PatternEngine) -> (Session, Vec<(Option<String>, Gap)>) {
-        let mut session = Session::with(id, engine);
+    pub fn fold(&self) -> (Session, Vec<(Option<String>, Gap)>) {
+        let mut session = self.begun.clone();
         let mut gaps = Vec::new();
         let mut skips = false;
         for place in &self.places {

@@ -66,6 +66,39 @@ struct Later {
     come: usize,
 }
 
+impl Keeping {
+    /// What a checkpoint keeps of it. `None`: something is under way.
+    pub fn at_rest(&self) -> Option<Value> {
+        let rests = self.owed.is_empty()
+            && self.receipts.is_empty()
+            && self.begun.is_empty()
+            && self.later.is_none()
+            && self.interrupted.is_none();
+        let mut kept = Object::new();
+        kept.maybe("record", self.record.as_ref().map(Record::json)).number("epoch", self.epoch);
+        kept.maybe_text("receipt", self.receipt.as_deref()).maybe_text("provider", self.provider.as_deref());
+        kept.maybe("removed", self.removed.map(Value::from)).flag("once", self.once);
+        rests.then(|| kept.done())
+    }
+
+    /// The same read back.
+    pub fn from_rest(kept: &Value) -> Option<Keeping> {
+        let text = |name: &str| kept.get(name).and_then(Value::as_str).map(String::from);
+        Some(Keeping {
+            record: match kept.get("record") {
+                Some(record) => Some(Record::read(record).ok()?),
+                None => None,
+            },
+            receipt: text("receipt"),
+            epoch: kept.get("epoch")?.as_u64()?,
+            provider: text("provider"),
+            removed: kept.get("removed").and_then(Value::as_u64),
+            once: kept.get("once")?.as_bool()?,
+            ..Keeping::default()
+        })
+    }
+}
+
 impl Session {
     /// How the session stands; `None`: it was never launched.
     pub fn record(&self) -> Option<&Record> {

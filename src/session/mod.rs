@@ -8,6 +8,7 @@
 pub mod activity;
 mod adopted;
 pub mod carry;
+mod checkpoint;
 pub mod damage;
 pub mod dates;
 mod keeping;
@@ -24,6 +25,7 @@ mod versions;
 mod view;
 
 pub use adopted::adopted;
+pub use checkpoint::Checkpoint;
 pub use keeping::{as_stored, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay};
@@ -142,6 +144,8 @@ pub struct Session {
     queue: Vec<Queued>,
     /// What it keeps of itself besides its conversation.
     keeping: Keeping,
+    /// The checkpoint that is stored: up to which row it speaks, and the SHA-256 of its text.
+    checkpoint: Option<(u64, String)>,
 }
 
 impl Session {
@@ -175,6 +179,7 @@ impl Session {
             call_ids: Named::default(),
             queue: Vec::new(),
             keeping: Keeping::default(),
+            checkpoint: None,
         }
     }
 
@@ -194,7 +199,20 @@ impl Session {
         engine: &PatternEngine,
         rows: impl IntoIterator<Item = &'a str>,
     ) -> Result<Session, ErrorInfo> {
-        let mut session = Session::with(id, engine);
+        Session::with(id, engine).go_on(rows).map(|(session, _)| session)
+    }
+
+    /// Folds the stored rows that follow, checking the chain. With the last place among them at which there can be a
+    /// checkpoint.
+    ///
+    /// # Errors
+    /// As [`Session::load`].
+    pub fn go_on<'a>(
+        mut self,
+        rows: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(Session, Option<Checkpoint>), ErrorInfo> {
+        let session = &mut self;
+        let (mut cleared, mut place) = (false, None);
         for text in rows {
             let row = Row::from_text(text)?;
             if !row.follows(&session.hash) {
@@ -204,10 +222,19 @@ impl Session {
                 )));
             }
             let (header, entry) = row.read()?;
+            if cleared && header.kind != "recorded" {
+                session.settle();
+                place = session.checkpoint().or(place);
+                cleared = false;
+            }
             session.read(&header, entry.as_ref(), &row)?;
+            cleared |= header.kind == "cleared";
         }
         session.settle();
-        Ok(session)
+        if cleared {
+            place = session.checkpoint().or(place);
+        }
+        Ok((self, place))
     }
 
     /// The number of rows.
@@ -235,6 +262,12 @@ impl Session {
     /// The run with this id, if it has not ended.
     pub fn open_run(&self, id: &str) -> Option<&Run> {
         self.current()?.parts().into_iter().find(|run| run.id == id)
+    }
+
+    /// Whether it knows what became of this run, if it is one of its own: those that were over long before the checkpoint
+    /// it does not.
+    pub(crate) fn knows(&self, run: &str) -> bool {
+        self.checkpoint.is_none() || self.run_times(run).is_some() || self.queued(run).is_some()
     }
 
     /// When a run began and how it ended, of any conversation.
@@ -370,12 +403,18 @@ impl Session {
             .maybe("grants", (!tools.is_empty()).then(|| granted(tools)))
             .maybe("removed", self.removed_at().map(Value::from))
             .maybe("once", self.is_once().then_some(Value::Bool(true)))
-            .maybe("record", self.record().map(Record::json))
+            .maybe("record", self.record().map(Record::lean))
             .maybe("usage", view::usage(&self.sums))
             .maybe("queue", (!self.queue.is_empty()).then(|| self.queue.len().into()))
             .maybe("files", (!files.is_empty()).then(|| files.into()))
             .maybe_text("origin", self.origin.as_deref())
+            .maybe("checkpoint", self.checkpoint.as_ref().map(|(seq, sum)| checkpoint::named(*seq, sum)))
             .done()
+    }
+
+    /// This checkpoint of it is stored from here on.
+    pub fn has_checkpoint(&mut self, checkpoint: &Checkpoint) {
+        self.checkpoint = Some((checkpoint.seq, checkpoint.sum()));
     }
 
     /// The files of its conversation, of versions of it, and of what waits.

@@ -36,6 +36,8 @@ mod cases {
     mod bench;
     /// Export, import, replay and fork.
     mod carry;
+    /// A session is read from where its conversation is empty.
+    mod checkpoint;
     /// What every codec must make of what a model says.
     mod conformance;
     /// Rows that are damaged, and what can be done about it.

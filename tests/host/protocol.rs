@@ -83,6 +83,7 @@ fn samples(run: &str, message: &str) -> Vec<(&'static str, Value)> {
         ("sessions.attach", json!({ "id": "docs", "on": true })),
         ("sessions.fork", id()),
         ("sessions.salvage", id()),
+        ("sessions.verify", id()),
         ("keys.set", json!({ "provider": "xai", "key": "sk-1234567890" })),
         ("keys.remove", json!({ "provider": "xai" })),
         ("keys.list", json!({})),

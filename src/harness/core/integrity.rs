@@ -46,6 +46,12 @@ impl Head {
         self.value.get("hash").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// From which row on the session is read: behind its checkpoint.
+    pub fn first(&self) -> u64 {
+        let checkpoint = self.value.get("checkpoint").and_then(|named| named.get("seq")?.as_u64());
+        checkpoint.unwrap_or_default() + 1
+    }
+
     /// Whether it is this one, word by word.
     pub fn is(&self, other: &Head) -> bool {
         self.text == other.text

@@ -12,6 +12,7 @@ use crate::object::Object;
 use crate::session;
 use crate::session::Session;
 use crate::session::damage::Damage;
+use crate::session::record::Record;
 use serde_json::Value;
 
 impl Core {
@@ -34,7 +35,7 @@ impl Core {
     pub(in crate::harness) fn state_by(&self, session: &str, head: &Head) -> Option<Value> {
         let record = match self.integrity(session) {
             Integrity::Tampered => session::as_stored(session, head.record(), self.now),
-            _ => head.record()?.clone(),
+            _ => Record::of_head(head.record()?).ok()?.json(),
         };
         let state = session::state_of(&record, head.value.get("usage"));
         let damage = self.sessions.damage(session).map(Damage::json);

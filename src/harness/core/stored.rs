@@ -1,11 +1,13 @@
 //! What stored rows say that no session reads: the database's format, a loss, that an agent was stopped, drafts, and
 //! what a clearing still has to erase.
 
-use crate::journal::{Entry, Row, blocks_from_json};
+use crate::harness::core::Core;
+use crate::journal::{Entry, Row, blocks_from_json, pack};
 use crate::json;
 use crate::list::Listed;
 use crate::model::Block;
 use crate::ports::{Key, Part, Rows, StoreError, Table, Write};
+use crate::session::Checkpoint;
 use serde_json::Value;
 
 /// The row of the table `meta` that says in which format the database is.
@@ -85,24 +87,68 @@ pub(in crate::harness) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
     blocks.into_iter().map(|(_, block)| block).list()
 }
 
-/// The writes that erase what a cleared conversation still holds.
-pub(in crate::harness) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
-    let parsed: Vec<_> = rows.iter().filter_map(|(_, text)| Some((text, Row::from_text(text).ok()?))).list();
-    let read = |row: &Row| row.read().ok();
-    let Some(until) =
-        parsed.iter().rposition(|(_, row)| read(row).is_some_and(|(header, _)| header.kind == "cleared"))
-    else {
-        return Vec::new();
+/// Whether a cleared conversation still holds content in these rows.
+pub(in crate::harness) fn holds_erased(rows: &Rows) -> bool {
+    erased(rows).into_iter().any(|row| row.is_some())
+}
+
+/// What takes the place of each of these rows, where a clearing behind it wants its content erased.
+fn erased(rows: &Rows) -> Vec<Option<String>> {
+    let parsed = rows.iter().map(|(_, text)| Row::from_text(text).ok()).list();
+    let is_clearing =
+        |row: &Option<Row>| row.as_ref().and_then(Row::header).is_some_and(|header| header.kind == "cleared");
+    let until = parsed.iter().rposition(is_clearing).unwrap_or_default();
+    let erase = |(at, row): (usize, Option<Row>)| {
+        let row = row.filter(|_| at < until)?;
+        let (header, entry) = row.read().ok()?;
+        (entry.is_some() && Entry::erasable(&header.kind)).then(|| row.erased().to_text())
     };
-    let before = parsed.into_iter().take(until);
-    let full = before.filter_map(|(_, row)| match row.read() {
-        Ok((header, Some(_))) if Entry::erasable(&header.kind) => Some((header.seq, row)),
-        _ => None,
-    });
-    let erase = |(seq, row): (u64, Row)| Write::Put {
-        table: Table::Entries,
-        key: vec![session.into(), seq.into()],
-        value: row.erased().to_text(),
-    };
-    full.map(erase).list()
+    parsed.into_iter().enumerate().map(erase).list()
+}
+
+impl Core {
+    /// Erases the content of cleared conversations in these rows, which are all from the checkpoint on (`whole`: from the
+    /// first on). Where there can be a checkpoint it is written, and the rows before it are packed.
+    pub(in crate::harness) fn pack(
+        &mut self,
+        session: &str,
+        rows: &Rows,
+        place: Option<Checkpoint>,
+        whole: bool,
+    ) {
+        let erased = erased(rows);
+        let seq = |key: &Key| match key.get(1) {
+            Some(Part::Number(seq)) => *seq,
+            _ => u64::MAX,
+        };
+        let place = place.filter(|place| {
+            self.sessions.has(session) && rows.iter().any(|(key, text)| place.is_at(seq(key), text))
+        });
+        let Some(place) = place else {
+            for ((key, _), value) in rows.iter().zip(erased) {
+                let put = |value| Write::Put { table: Table::Entries, key: key.clone(), value };
+                value.map(put).into_iter().for_each(|write| self.outbox.write(write));
+            }
+            return;
+        };
+        let mut texts = Vec::new();
+        for ((key, text), erased) in rows.iter().zip(erased) {
+            if seq(key) <= place.seq {
+                texts.push(erased.unwrap_or_else(|| text.clone()));
+            }
+        }
+        if whole {
+            self.outbox.write(pack::unpack(session));
+        }
+        for write in pack::pack(session, &texts, place.seq) {
+            self.outbox.write(write);
+        }
+        let (table, key) = (Table::Entries, pack::checkpoint_key(session));
+        self.outbox.write(Write::Put { table, key, value: place.text.clone() });
+        if let Some(taken) = self.sessions.get_mut(session) {
+            taken.session.has_checkpoint(&place);
+            // Its head names the checkpoint, so it is written anew.
+            taken.written = 0;
+        }
+    }
 }

@@ -8,9 +8,10 @@ use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::Holding;
 use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
-use crate::journal::{Entry, StoppedBy};
+use crate::journal::{Entry, StoppedBy, pack};
 use crate::ports::{Read, Table};
 use crate::rooms::{Room, enter};
+use crate::session::Session;
 
 impl Holding {
     /// Erases a conversation: first in the journal's word, then its content in the database. A door of the room `past`.
@@ -36,11 +37,11 @@ impl Holding {
         if core.sessions.is_watched(session) {
             runner.calls.tell_history(core, session);
         }
-        reads.read_after_commit(
-            core,
-            vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
-            After::Erase { command, session: session.into() },
-        );
+        let place = core.session(session).and_then(Session::checkpoint);
+        let until = place.as_ref().map(|place| place.seq + 1);
+        let rows = Read { until, ..pack::loose(session) };
+        let after = After::Erase { command, session: session.into(), place };
+        reads.read_after_commit(core, vec![rows, Read::all(Table::Files, Vec::new())], after);
     }
 
     /// A clearing is over. What it could not erase, the next start erases.

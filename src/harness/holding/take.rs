@@ -6,11 +6,11 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::action::Action;
+use crate::harness::core::Core;
 use crate::harness::core::removed::delete;
-use crate::harness::core::{Core, stored};
 use crate::harness::holding::{Holding, start};
 use crate::harness::reads::Waiting;
-use crate::harness::reads::look::{Stored, load};
+use crate::harness::reads::look::{Stored, load_with_place};
 use crate::harness::runner::Runner;
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
@@ -37,7 +37,7 @@ impl Holding {
         rows: &[Rows],
     ) -> Result<(), ErrorInfo> {
         let stored = Stored::of(rows);
-        let session = load(id, core, &stored)?;
+        let (session, place) = load_with_place(id, core, &stored)?;
         let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
         let doubted = session.origin.is_none() && stored.head_row().is_some();
         core.sessions.take(session);
@@ -49,9 +49,7 @@ impl Holding {
         if stopped {
             runner.append(core, id, None, &Entry::Stopped {});
         }
-        for write in stored::erasures(id, stored.entries()) {
-            core.outbox.write(write);
-        }
+        core.pack(id, stored.entries(), place, stored.is_whole());
         // What a lost page wrote past its commits may belong to no run any more.
         if !stored.drafts().is_empty() {
             core.outbox.write(delete(Table::Drafts, id));

@@ -18,23 +18,24 @@ use crate::harness::reads::tail::is_a_page;
 use crate::harness::reads::told::{left_by, told_in_part, told_rows};
 use crate::harness::reads::{After, Reads, Waiting, carried};
 use crate::journal::canonical::Integrity;
-use crate::journal::{Entry, GENESIS, Row};
+use crate::journal::{Entry, GENESIS, Row, pack};
 use crate::json;
 use crate::list::Listed;
 use crate::object::Object;
-use crate::ports::{Key, Part, Read, Rows, Table};
+use crate::ports::{Key, Part, PatternEngine, Read, Rows, Table};
 use crate::protocol::args::whole;
 use crate::protocol::{Command, Request, Source};
 use crate::session;
 use crate::session::damage::{Damage, Survey};
 use crate::session::record::Record;
-use crate::session::{Session, damage, record};
+use crate::session::{Checkpoint, Session, damage, record};
 use serde_json::Value;
 
 /// How many rows are read at first to find events among them.
 const EVENT_ROWS: u64 = 512;
 
-/// What is stored of a session, as it was read for a command: its entries, its head, the drafts of its run.
+/// What is stored of a session, as it was read for a command: its entries, its head, the drafts of its run, and the
+/// checkpoint that the entries go on from.
 pub(in crate::harness) struct Stored<'a> {
     pub rows: &'a [Rows],
     pub head: Option<Head>,
@@ -62,6 +63,32 @@ impl<'a> Stored<'a> {
 
     pub(in crate::harness) fn drafts(&self) -> &'a Rows {
         self.part(2)
+    }
+
+    /// The checkpoint that the entries go on from; `None`: they begin with the first, or nothing that can be believed says
+    /// what they go on from.
+    fn checkpoint(&self) -> Option<&'a str> {
+        let (_, text) = self.part(3).first()?;
+        let head = &self.head.as_ref()?.value;
+        let follows = self.entries().first().is_none_or(|(key, _)| number(key) > Some(1));
+        (follows && Checkpoint::is_named_by(text, head)).then_some(text)
+    }
+
+    /// Whether rows are missing that only the packs of the past have.
+    pub(in crate::harness) fn lacks_the_past(&self) -> bool {
+        let begins = self.entries().first().map_or(self.head.as_ref().map(Head::seq), |(key, _)| number(key));
+        begins > Some(1) && self.checkpoint().is_none()
+    }
+
+    /// Whether the rows of packs are among them.
+    pub(in crate::harness) fn is_whole(&self) -> bool {
+        self.checkpoint().is_none()
+    }
+
+    /// The session that the entries go on from.
+    fn begun(&self, id: &str, engine: &PatternEngine) -> Session {
+        let at = self.checkpoint().and_then(|text| Session::at_checkpoint(id, engine, text));
+        at.unwrap_or_else(|| Session::with(id, engine))
     }
 
     /// What the head says that was read for a command, unless somebody has changed it.
@@ -125,6 +152,41 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
+    /// What all rows of a session say of it.
+    pub(in crate::harness) fn answer_verified(
+        &self,
+        core: &mut Core,
+        waiting: &Waiting,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let session = &waiting.session;
+        let head = self.must_be_stored(core, waiting)?;
+        let entries = head.seq();
+        // A checkpoint that is not what these rows add up to would be told by its sum.
+        let agrees = |(_, place): (Session, Option<Checkpoint>)| {
+            let named = place.filter(|place| place.seq + 1 == head.first());
+            let wrong =
+                || ErrorInfo::new(Code::Corrupt, "its checkpoint is not what these entries add up to");
+            let is_it = |place: Checkpoint| Checkpoint::is_named_by(&place.text, &head.value);
+            if named.is_none_or(is_it) { Ok(()) } else { Err(wrong()) }
+        };
+        let signed = self.must_be_as_signed(core, waiting, signatures);
+        let found = signed.and_then(|()| load_with_place(session, core, self)).and_then(agrees);
+        let mut told = Object::new();
+        match found {
+            Err(error) if error.code == Code::Corrupt => {
+                let doubted = self.doubted(core, session, signatures);
+                let known = self.survey(core, session, &doubted)?.damage;
+                self.find_damage(core, session, &error, known);
+                told.maybe("damaged", core.sessions.damage(session).map(Damage::json));
+            }
+            found => found?,
+        }
+        told.text("hmac_status", core.integrity(session).as_str()).number("entries", entries);
+        core.reply_now(waiting.command, Ok(Some(told.json())));
+        Ok(())
+    }
+
     /// What lies there is not what was written: its status is shown as it is stored, and nothing of it is believed.
     pub(in crate::harness) fn answer_broken(
         &self,
@@ -148,7 +210,8 @@ impl<'a> Stored<'a> {
         doubted: &[usize],
     ) -> Result<Survey, ErrorInfo> {
         let head = self.head.as_ref().filter(|_| core.head_integrity(session) != Integrity::Tampered);
-        damage::survey(self.entries(), head.map(|head| (head.seq(), head.hash())), doubted)
+        let begun = self.begun(session, &core.sessions.engine);
+        damage::survey(begun, self.entries(), head.map(|head| (head.seq(), head.hash())), doubted)
     }
 
     /// Which rows are events that somebody has changed.
@@ -206,7 +269,7 @@ impl<'a> Stored<'a> {
         self.find_damage(core, session, &error, survey.damage.clone());
         let removed = self.believed_head(core, waiting).and_then(removed_by);
         core.must_be_there(request.command, session, removed)?;
-        let (folded, gaps) = survey.fold(session, &core.sessions.engine);
+        let (folded, gaps) = survey.fold();
         if watches {
             let mut history = session::history(&folded, None, None).unwrap_or_default();
             damage::mark(&mut history, &gaps, true);
@@ -307,8 +370,9 @@ impl Reads {
     /// What was done before is told with the rest: it is read behind the commits that are on their way.
     fn look_at_entries(&mut self, core: &mut Core, waiting: Waiting, from: Option<u64>, until: Option<u64>) {
         let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
-        let reads = vec![Read { from, until, ..of(Table::Entries) }, of(Table::Heads)];
-        self.read_after_commit(core, reads, After::Look(Box::new(waiting)));
+        let mut reads = vec![Read { from, until, ..of(Table::Entries) }, of(Table::Heads)];
+        reads.extend(from.map(|from| pack::packs(&waiting.session, from, until)));
+        self.read_after_commit(core, reads, After::Look(Box::new(Waiting { from, ..waiting })));
     }
 
     /// What another tab works on is not lost: where no agent runs here, that is asked first.
@@ -324,13 +388,12 @@ impl Reads {
         if waiting.held.is_none() && core.state.lifecycle != Lifecycle::Running {
             return self.peek(core, After::Look(Box::new(waiting)));
         }
-        if is_a_page(&waiting) {
+        if is_a_page(&waiting) && !waiting.whole {
             return self.look_at_end(core, waiting);
         }
-        let of = |table: Table| Read::all(table, vec![waiting.session.as_str().into()]);
         let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
-        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), arriving];
-        self.read(core, reads, After::Look(Box::new(waiting)));
+        let [entries, heads, drafts, checkpoint] = whole_of(&waiting.session, waiting.whole);
+        self.read(core, vec![entries, heads, drafts, checkpoint, arriving], After::Look(Box::new(waiting)));
     }
 
     /// Answers from the rows of a journal, also where another tab holds the session.
@@ -472,29 +535,50 @@ fn ways_out(id: &str) -> String {
     [ways, away].concat()
 }
 
+/// What is read of a session: its entries from the checkpoint on, or all (`whole`), its head, its drafts, its checkpoint.
+pub(in crate::harness) fn whole_of(session: &str, whole: bool) -> [Read; 4] {
+    let of = |table| Read::all(table, vec![session.into()]);
+    let entries = if whole { of(Table::Entries) } else { pack::loose(session) };
+    let checkpoint = Read::all(Table::Entries, pack::checkpoint_key(session));
+    [entries, of(Table::Heads), of(Table::Drafts), checkpoint]
+}
+
 /// Folds a session's rows and holds them against its head.
 pub(in crate::harness) fn load(id: &str, core: &Core, stored: &Stored) -> Result<Session, ErrorInfo> {
+    load_with_place(id, core, stored).map(|(session, _)| session)
+}
+
+/// The same, with the place of a checkpoint that is not stored yet.
+pub(in crate::harness) fn load_with_place(
+    id: &str,
+    core: &Core,
+    stored: &Stored,
+) -> Result<(Session, Option<Checkpoint>), ErrorInfo> {
     loaded(id, core, stored).map_err(|error| match error.code {
         Code::Corrupt => error.hint(ways_out(id)),
         _ => error,
     })
 }
 
-fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<Session, ErrorInfo> {
+fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<(Session, Option<Checkpoint>), ErrorInfo> {
     core.integrity(id).accept("agent session state", id)?;
     let texts = stored.entries().iter().map(|(_, text)| text.as_str());
-    let session = Session::load(id, &core.sessions.engine, texts)?;
+    let begun = stored.begun(id, &core.sessions.engine);
+    let first = begun.seq() + 1;
+    let (session, place) = begun.go_on(texts)?;
     // A row in the place of the next one would be written over.
-    if stored.entries().iter().zip(1_u64..).any(|((key, _), seq)| number(key) != Some(seq)) {
+    if stored.entries().iter().zip(first..).any(|((key, _), seq)| number(key) != Some(seq)) {
         return Err(no_end());
     }
-    let record = session.record().map(Record::json);
-    if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
+    let record = session.record();
+    if record.is_some_and(|record| record.id() != id) {
         return Err(ErrorInfo::new(Code::Corrupt, "these rows are another session's"));
     }
-    let agrees = |head: &Head| session.agrees_with(&head.value) && head.record() == record.as_ref();
+    let named = |head: &Head| head.record().map(Record::of_head).transpose();
+    let says = |head: &Head| named(head).is_ok_and(|named| named.as_ref() == record);
+    let agrees = |head: &Head| session.agrees_with(&head.value) && says(head);
     if stored.head.as_ref().map_or(!stored.entries().is_empty(), |head| !agrees(head)) {
         return Err(no_end());
     }
-    Ok(session)
+    Ok((session, place))
 }

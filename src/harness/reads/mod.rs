@@ -16,12 +16,14 @@ mod told;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::journal::pack;
 use crate::list::Listed;
 use crate::maps::Few;
 use crate::ports::{Key, Millis, Read, Rows, Table};
 use crate::prompt;
 use crate::prompt::{Scope, Skill};
 use crate::protocol::Command;
+use crate::session::Checkpoint;
 use crate::session::carry::Reader;
 
 /// What a list of all sessions is to show.
@@ -56,7 +58,7 @@ pub(in crate::harness) enum After {
     /// What there is in a workspace that is taken: heads, names in the vault, files.
     Around,
     /// The journals, heads and drafts of sessions that are taken over.
-    Load { sessions: Vec<String>, files: Vec<Key> },
+    Load { sessions: Vec<String>, files: Vec<Key>, whole: Vec<String> },
     /// The journal of a session that a command is about.
     Look(Box<Waiting>),
     /// Which session the run is of that a command is about.
@@ -68,10 +70,35 @@ pub(in crate::harness) enum After {
     /// What besides their own rows is left of removed sessions: whose each run is, and the files.
     Remains,
     /// The rows of a cleared conversation.
-    Erase { command: u32, session: String },
+    Erase { command: u32, session: String, place: Option<Checkpoint> },
 }
 
 impl After {
+    /// Whether the first rows that are read for it are a session's entries.
+    pub(in crate::harness) fn reads_entries(&self) -> bool {
+        matches!(self, After::Load { .. } | After::Look(_) | After::Erase { .. })
+    }
+
+    /// The rows as they were before they were packed; of a part of a journal no more than was asked for.
+    pub(in crate::harness) fn unpacked(&self, mut rows: Vec<Rows>) -> Vec<Rows> {
+        if let After::Look(waiting) = self
+            && let Some(from) = waiting.from
+            && let Some(packs) = rows.get_mut(2).map(std::mem::take)
+            && let Some(loose) = rows.first_mut()
+        {
+            let mut all = packs;
+            all.append(loose);
+            let until = waiting.until.unwrap_or(u64::MAX);
+            *loose = pack::unpacked(all);
+            loose.retain(|(key, _)| look::number(key).is_some_and(|seq| from <= seq && seq < until));
+        }
+        let every = if matches!(self, After::Load { .. }) { 4 } else { usize::MAX };
+        for entries in rows.iter_mut().step_by(every) {
+            *entries = pack::unpacked(std::mem::take(entries));
+        }
+        rows
+    }
+
     /// Whether a session is folded from the rows.
     pub(in crate::harness) fn folds(&self) -> bool {
         match self {
@@ -113,11 +140,21 @@ impl Reads {
 
     /// Reads these journals.
     pub(in crate::harness) fn load(&mut self, core: &mut Core, sessions: Vec<String>, files: Vec<Key>) {
-        let of = |session: &String, table| Read::all(table, vec![session.as_str().into()]);
-        let tables = [Table::Entries, Table::Heads, Table::Drafts];
-        let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
+        self.load_again(core, sessions, files, Vec::new());
+    }
+
+    /// The same; of some all rows, because their checkpoints are of no use.
+    pub(in crate::harness) fn load_again(
+        &mut self,
+        core: &mut Core,
+        sessions: Vec<String>,
+        files: Vec<Key>,
+        whole: Vec<String>,
+    ) {
+        let of = |session: &String| look::whole_of(session, whole.contains(session));
+        let reads = sessions.iter().flat_map(of).list();
         // What is left of an arrival goes first.
-        self.read_after_commit(core, reads, After::Load { sessions, files });
+        self.read_after_commit(core, reads, After::Load { sessions, files, whole });
     }
 
     /// Reads what has to go besides the rows of the removed sessions themselves.

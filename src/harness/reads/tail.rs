@@ -6,8 +6,9 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::calls::Calls;
+use crate::harness::core::integrity::Head;
 use crate::harness::core::{Core, stored};
-use crate::harness::reads::look::number;
+use crate::harness::reads::look::{number, whole_of};
 use crate::harness::reads::{After, Reads, Tail, Waiting};
 use crate::journal::{Entry, Row};
 use crate::json;
@@ -71,9 +72,8 @@ impl Tail {
 impl Reads {
     /// Reads what a page begins with: where the journal ends.
     pub(in crate::harness) fn look_at_end(&mut self, core: &mut Core, mut waiting: Waiting) {
-        let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
-        let none = Read { from: Some(1), until: Some(1), ..of(Table::Entries) };
-        let reads = vec![none, of(Table::Heads), of(Table::Drafts)];
+        let [entries, heads, drafts, checkpoint] = whole_of(&waiting.session, false);
+        let reads = vec![Read { until: Some(1), ..entries }, heads, drafts, checkpoint];
         waiting.tail = Some(Tail::default());
         self.read(core, reads, After::Look(Box::new(waiting)));
     }
@@ -86,18 +86,19 @@ impl Reads {
         mut waiting: Waiting,
         mut tail: Tail,
         rows: &[Rows],
-    ) -> Result<Option<(Waiting, [Rows; 3])>, ErrorInfo> {
+    ) -> Result<Option<(Waiting, [Rows; 4])>, ErrorInfo> {
         let part = |n: usize| rows.get(n).cloned().unwrap_or_default();
         if tail.seq == 0 {
-            (tail.head, tail.drafts) = (part(1), part(2));
-            let head = tail.head.first().and_then(|(_, row)| json::parse(row.lines().next()?));
-            tail.seq = head.as_ref().and_then(|head| head.get("seq")?.as_u64()).unwrap_or_default();
+            (tail.head, tail.drafts, tail.checkpoint) = (part(1), part(2), part(3));
+            let head = tail.head.first().map(|(_, row)| Head::parse(row));
+            tail.seq = head.as_ref().map(Head::seq).unwrap_or_default();
             tail.from = tail.seq + 1;
+            tail.first = head.as_ref().map_or(1, Head::first);
         } else {
             let later = std::mem::replace(&mut tail.rows, part(0));
             tail.rows.extend(later);
         }
-        if tail.from > 1 || tail.seq == 0 {
+        if tail.from > tail.first || tail.seq == 0 {
             if let Some(answer) = tail.page_for(core, calls, &waiting) {
                 core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
                 return Ok(None);
@@ -105,7 +106,7 @@ impl Reads {
             if tail.seq > 0 {
                 let had = tail.seq + 1 - tail.from;
                 let until = tail.from;
-                tail.from = until.saturating_sub(FIRST.max(had.saturating_mul(3))).max(1);
+                tail.from = until.saturating_sub(FIRST.max(had.saturating_mul(3))).max(tail.first);
                 let of = Read::all(Table::Entries, vec![waiting.session.as_str().into()]);
                 let more = Read { from: Some(tail.from), until: Some(until), ..of };
                 waiting.tail = Some(tail);
@@ -113,6 +114,6 @@ impl Reads {
                 return Ok(None);
             }
         }
-        Ok(Some((waiting, [tail.rows, tail.head, tail.drafts])))
+        Ok(Some((waiting, [tail.rows, tail.head, tail.drafts, tail.checkpoint])))
     }
 }

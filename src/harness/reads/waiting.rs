@@ -21,8 +21,12 @@ pub(in crate::harness) struct Waiting {
     pub held: Option<bool>,
     /// The end of the journal, where no more of it is needed.
     pub tail: Option<Tail>,
+    /// From which row on a part of the journal was read; `None`: all of it was.
+    pub from: Option<u64>,
     /// Before which row a page of the journal ends; `None`: all is read.
     pub until: Option<u64>,
+    /// Its checkpoint is of no use: all rows are read to fold it.
+    pub whole: bool,
     /// It is damaged: all of it is read, to see what of it is whole.
     pub in_part: bool,
 }
@@ -54,7 +58,10 @@ pub(in crate::harness) struct Tail {
     pub seq: u64,
     /// From which row on.
     pub from: u64,
+    /// The row that no page goes beyond: what is before it is erased.
+    pub first: u64,
     pub rows: Rows,
     pub head: Rows,
     pub drafts: Rows,
+    pub checkpoint: Rows,
 }

@@ -37,7 +37,7 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
     if cleared {
         rest.push((None, Entry::Cleared { sums: session.sums }));
     }
-    let (folded, _) = survey.fold(id, engine);
+    let (folded, _) = survey.fold();
     let run_of = |message: &Value| message.get("runId").and_then(Value::as_str).map(String::from);
     let is_new = |message: &Value| run_of(message).is_none_or(|run| session.run(&run).is_none());
     let messages = history(&folded, None, None).unwrap_or_default().into_iter().filter(is_new).list();

@@ -34,7 +34,7 @@ use serde_json::{Map, Value};
 type Members = Map<String, Value>;
 
 /// How many notes, receipts and handoffs a session's record names: the newest. All of them are in the journal.
-const LISTED: usize = 32;
+const LISTED: usize = 8;
 
 macro_rules! records {
     ($( $(#[$doc:meta])* $name:ident = $shape:ident, $check:path; )*) => { $(
@@ -202,6 +202,19 @@ fn status(record: &Members) -> Status {
 }
 
 impl Record {
+    /// It as a head has it: without what is said by leaving it out.
+    pub fn lean(&self) -> Value {
+        tables::SESSION.lean(&self.0).into()
+    }
+
+    /// The record that a head has. One of an earlier version has named more receipts.
+    ///
+    /// # Errors
+    /// `corrupt`, saying what is wrong with it.
+    pub fn of_head(stored: &Value) -> Result<Record, ErrorInfo> {
+        Record::read(stored)?.with(Value::Null, None)
+    }
+
     /// Its status.
     pub fn status(&self) -> Status {
         status(&self.0)

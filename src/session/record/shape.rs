@@ -56,6 +56,17 @@ const SHOWN: usize = 64;
 pub(super) const VERSION: &str = "0.1.0";
 
 impl Shape {
+    /// The members that do not say what is said without them.
+    pub fn lean(&self, whole: &Map<String, Value>) -> Map<String, Value> {
+        let mut lean = Map::new();
+        for Member(name, _, absent) in self.members {
+            if let Some(value) = whole.get(*name).filter(|value| json::json(value) != *absent) {
+                lean.insert((*name).into(), value.clone());
+            }
+        }
+        lean
+    }
+
     /// The record with all its members; or what is wrong with it.
     pub fn whole(&self, mut given: Map<String, Value>) -> Result<Map<String, Value>, String> {
         for (name, fixed) in [("schema", self.schema), ("version", VERSION)] {

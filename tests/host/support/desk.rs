@@ -5,11 +5,13 @@
 
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice, Options};
+use lodger::journal::pack::unpacked;
 use lodger::journal::{Entry, Row};
 use lodger::model::{Answer, Block, StopReason, Usage};
 use lodger::ports::{Commit, Key, MemoryStore, PatternEngine, Read, Table, Write};
 use lodger::protocol::read;
 use lodger::session::operator::Operator;
+use lodger::session::record::Record;
 use lodger::session::{Session, replay};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -288,6 +290,7 @@ impl Desk {
 
     pub fn stored(&self, table: Table, key: &str) -> Vec<String> {
         let rows = self.store.read(&Read::all(table, vec![key.into()]));
+        let rows = if table == Table::Entries { unpacked(rows) } else { rows };
         rows.into_iter().map(|(_, text)| text).collect()
     }
 
@@ -324,7 +327,7 @@ impl Desk {
         let head: Value =
             serde_json::from_str(self.stored(Table::Heads, id)[0].lines().next().unwrap()).unwrap();
         assert!(fold.agrees_with(&head));
-        assert_eq!(head["record"], fold.record().unwrap().json());
+        assert_eq!(Record::read(&head["record"]).as_ref(), Ok(fold.record().unwrap()));
         assert_eq!(replay(id, texts()).unwrap(), Ok(()));
         fold
     }

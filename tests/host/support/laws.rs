@@ -6,6 +6,7 @@
 //! that names it. Leaves to others: making things happen (`sim`).
 
 use super::engine::patterns;
+use lodger::journal::pack::{checkpoint_key, loose, unpacked};
 use lodger::journal::{Answer, Ask, AskReason, Cause, Entry, GENESIS, Mode, RecordKind, Row};
 use lodger::model::Block;
 use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
@@ -109,8 +110,26 @@ impl Journal {
         let mut pages = 0;
         let mut files = 0;
         let mut clears = false;
+        let mut packed = Rows::new();
         for write in &commit.writes {
             match write {
+                Write::Put { table: Table::Entries, key, value } if *key == checkpoint_key(SESSION) => {
+                    self.is_a_checkpoint(value)?;
+                }
+                Write::Pack { key, value, .. } => {
+                    packed.append(&mut unpacked(vec![(key.clone(), value.clone())]));
+                }
+                Write::DeleteRange { from, until, .. } => {
+                    let gone =
+                        before.iter().filter(|(key, _)| place(key).is_ok_and(|n| n >= *from && n < *until));
+                    for (key, old) in gone {
+                        let erased = Row::from_text(old).map_err(|e| e.message.clone())?.erased().to_text();
+                        let kept = packed
+                            .iter()
+                            .any(|(other, text)| other == key && (text == old || *text == erased));
+                        law(kept, || format!("{key:?} is gone, and no pack has it"))?;
+                    }
+                }
                 Write::Put { table: Table::Entries, key, value }
                 | Write::Sign { table: Table::Entries, key, value, .. } => {
                     let seq = place(key)?;
@@ -133,6 +152,9 @@ impl Journal {
                 // That none is deleted which somebody refers to is looked at below.
                 Write::DeletePrefix { table: Table::Files, prefix } => {
                     law(prefix.len() == 1, || "more than a file was deleted".into())?;
+                }
+                Write::DeletePrefix { table: Table::Entries, prefix } => {
+                    law(prefix.get(1) == Some(&"packs".into()), || "rows of entries were deleted".into())?;
                 }
                 Write::DeletePrefix { table, .. } => {
                     law(*table == Table::Drafts, || format!("rows of {} were deleted", table.name()))?;
@@ -537,9 +559,38 @@ impl Journal {
         law(erased == value, || format!("row {seq} was changed and not erased"))
     }
 
+    /// A checkpoint says what the rows before it add up to.
+    fn is_a_checkpoint(&self, text: &str) -> Law {
+        let at =
+            Session::at_checkpoint(SESSION, &patterns(), text).ok_or("a checkpoint that cannot be read")?;
+        let rows = self.rows.iter().take(at.seq() as usize).map(String::as_str);
+        let folded = Session::load(SESSION, &patterns(), rows).map_err(|e| e.message.clone())?;
+        let place = folded.checkpoint().ok_or("there can be no checkpoint")?;
+        law(place.text == text, || format!("the checkpoint {text} should be {}", place.text))
+    }
+
+    /// A session that goes on from its checkpoint is the one that all rows give.
+    fn goes_on(&self, disk: &MemoryStore) -> Law {
+        let checkpoint = disk.read(&Read::all(Table::Entries, checkpoint_key(SESSION)));
+        let Some((_, text)) = checkpoint.first() else { return Ok(()) };
+        let at =
+            Session::at_checkpoint(SESSION, &patterns(), text).ok_or("a checkpoint that cannot be read")?;
+        let mut whole = self.fold.clone();
+        whole.has_checkpoint(&at.checkpoint().ok_or("no checkpoint is at the checkpoint")?);
+        let rows = disk.read(&loose(SESSION));
+        let texts = rows.iter().map(|(_, text)| text.as_str());
+        let (resumed, _) = at.go_on(texts).map_err(|e| e.message.clone())?;
+        if whole.past.len() <= 64 {
+            same(&resumed, &whole, "the session behind its checkpoint")
+        } else {
+            Ok(())
+        }
+    }
+
     /// The whole store once more, from nothing: the chain, the fold, the head, a replay, what is erased.
     pub fn audit(&self, disk: &MemoryStore) -> Law {
-        let rows = disk.read(&Read::all(Table::Entries, vec![SESSION.into()]));
+        self.goes_on(disk)?;
+        let rows = unpacked(disk.read(&Read::all(Table::Entries, vec![SESSION.into()])));
         let texts = || rows.iter().map(|(_, text)| text.as_str());
         let loaded = Session::load(SESSION, &patterns(), texts()).map_err(|e| e.message.clone())?;
         same(&loaded, &self.fold, "the fold of the store")?;
@@ -559,7 +610,7 @@ impl Journal {
 
     /// What was said up to this entry is nowhere.
     pub fn nothing_is_left_until(&self, seq: u64, disk: &MemoryStore) -> Law {
-        for (key, text) in disk.read(&Read::all(Table::Entries, vec![SESSION.into()])) {
+        for (key, text) in unpacked(disk.read(&Read::all(Table::Entries, vec![SESSION.into()]))) {
             let row = Row::from_text(&text).map_err(|e| e.message.clone())?;
             let (header, entry) = row.read().map_err(|e| e.message.clone())?;
             let gone = header.seq > seq || !Entry::erasable(&header.kind) || entry.is_none();

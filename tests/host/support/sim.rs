@@ -762,6 +762,11 @@ impl World {
             {
                 before.extend(self.disk.read(&Read::all(Table::Entries, key.clone())));
             }
+            if let Write::DeleteRange { table, prefix, from, until } = write {
+                let range =
+                    Read { from: Some(*from), until: Some(*until), ..Read::all(*table, prefix.clone()) };
+                before.extend(self.disk.read(&range));
+            }
         }
         self.disk.commit(commit)?;
         if let Err(broken) = self.journal.stored(commit, &before, &self.disk) {

@@ -1,0 +1,152 @@
+//! Checkpoints: what a journal adds up to where its conversation is empty.
+//!
+//! A session is read from its checkpoint on, so that it costs what its conversation holds now, not what was ever said in it.
+//!
+//! Decides at which places there can be a checkpoint and what is in it. Promises: a session that goes on from its checkpoint
+//! is the one that all of its rows give, but for the ends of runs that were over long before. It has no word of a
+//! conversation. What the fold knows more of, and no checkpoint has, keeps one from being made. Leaves to others: when it is
+//! written and whether it can be believed (`harness/`).
+
+use super::keeping::Keeping;
+use super::{Past, Session};
+use crate::journal::{Entry, Outcome, Row, Word, sha256};
+use crate::json;
+use crate::list::Listed;
+use crate::maps::sorted;
+use crate::object::Object;
+use crate::ports::PatternEngine;
+use crate::rooms::{Room, enter};
+use crate::run::Run;
+use serde_json::Value;
+
+/// The format of a checkpoint. One of another format is made anew from the rows.
+const FORMAT: u64 = 1;
+
+/// How many ends of runs a checkpoint keeps: the newest.
+const ENDS: usize = 64;
+
+/// A checkpoint as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Up to which row it speaks.
+    pub seq: u64,
+    /// The hash of that row.
+    pub hash: String,
+    /// Its text.
+    pub text: String,
+}
+
+impl Checkpoint {
+    /// Whether it speaks up to this row of this number.
+    pub fn is_at(&self, seq: u64, row: &str) -> bool {
+        self.seq == seq && Row::from_text(row).is_ok_and(|row| row.hash() == self.hash)
+    }
+
+    /// The SHA-256 of its text.
+    pub fn sum(&self) -> String {
+        sha256(&[&self.text])
+    }
+
+    /// Whether it is the one that a head names.
+    pub fn is_named_by(text: &str, head: &Value) -> bool {
+        let sum = head.get("checkpoint").and_then(|named| named.get("sum")?.as_str());
+        sum.is_some_and(|sum| sum == sha256(&[text]))
+    }
+}
+
+/// What a head says of a checkpoint: `{ seq, sum }`. The head is signed, and the checkpoint with it.
+pub(super) fn named(seq: u64, sum: &str) -> Value {
+    Object::new().number("seq", seq).text("sum", sum).done()
+}
+
+/// The members of the `cleared` entry hold sums as they are stored.
+fn sums_json(session: &Session) -> Value {
+    Entry::Cleared { sums: session.sums }.to_json()
+}
+
+impl Session {
+    /// The checkpoint at this place, if there can be one. A door of the room `past`.
+    #[inline(never)]
+    pub fn checkpoint(&self) -> Option<Checkpoint> {
+        enter(Room::Past);
+        let is_bare = self.all_runs().next().is_none()
+            && self.grants.is_empty()
+            && self.queue.is_empty()
+            && self.outside_at.is_none()
+            && self.unsealed == 0
+            && !(self.blank || self.uncounted)
+            && self.past.values().all(|past| past.ended.is_some());
+        let keeping = self.keeping.at_rest()?;
+        if !is_bare {
+            return None;
+        }
+        let text = Object::new()
+            .number("v", FORMAT)
+            .number("seq", self.seq)
+            .text("hash", &self.hash)
+            .text("mark", &self.mark)
+            .number("generation", self.generation)
+            .all(sums_json(self))
+            .value("config", self.config.clone())
+            .value("tools", Value::clone(&self.tools_record))
+            .maybe_text("origin", self.origin.as_deref())
+            .number("importedAt", self.imported_at)
+            .number("copiedAt", self.copied_at)
+            .value("ends", self.ends())
+            .value("keeping", keeping)
+            .json();
+        Some(Checkpoint { seq: self.seq, hash: self.hash.clone(), text })
+    }
+
+    /// The newest ends of runs: `[id, startedAt, begun, at, outcome, code]`.
+    fn ends(&self) -> Value {
+        let ended = self.past.iter().filter_map(|(id, past)| Some((id, past, past.ended.as_ref()?))).list();
+        let mut ends = sorted(ended, |(_, _, ended)| ended.at);
+        let old = ends.len().saturating_sub(ENDS);
+        let told = ends.drain(..).skip(old).map(|(id, past, ended)| {
+            let code = ended.error.as_ref().map(|error| error.code.as_str());
+            let (outcome, begun) = (ended.outcome.as_str(), past.begun.into());
+            Value::Array(vec![
+                id.into(),
+                past.started_at.into(),
+                begun,
+                ended.at.into(),
+                outcome.into(),
+                code.into(),
+            ])
+        });
+        told.list().into()
+    }
+
+    /// The session at its checkpoint. `None`: it is none of this format. A door of the room `past`.
+    #[inline(never)]
+    pub fn at_checkpoint(id: &str, engine: &PatternEngine, text: &str) -> Option<Session> {
+        enter(Room::Past);
+        let value = json::parse(text)?;
+        let number = |name: &str| value.get(name).and_then(Value::as_u64);
+        let word = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
+        if number("v") != Some(FORMAT) {
+            return None;
+        }
+        let mut session = Session::after(id, engine, number("seq")?, &word("hash")?);
+        session.mark = word("mark")?;
+        session.generation = number("generation")?;
+        session.origin = word("origin");
+        (session.imported_at, session.copied_at) = (number("importedAt")?, number("copiedAt")?);
+        let Entry::Cleared { sums } = Entry::from_json("cleared", &value)? else { return None };
+        session.sums = sums;
+        session.configure(value.get("config"), value.get("tools"))?;
+        for end in json::items(value.get("ends")?) {
+            let text = |at: usize| end.get(at).and_then(Value::as_str);
+            let number = |at: usize| end.get(at).and_then(Value::as_u64);
+            let outcome: Word<Outcome> = text(4)?.into();
+            let entry = Entry::Ended { outcome, code: text(5).map(Into::into) };
+            let ended = Run::ended_by(number(3)?, &entry);
+            let past = Past { started_at: number(1)?, begun: end.get(2)?.as_bool()?, ended };
+            session.past.insert(text(0)?, past);
+        }
+        session.keeping = Keeping::from_rest(value.get("keeping")?)?;
+        session.checkpoint = Some((session.seq, sha256(&[text])));
+        Some(session)
+    }
+}
