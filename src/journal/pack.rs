@@ -86,10 +86,14 @@ pub fn unpacked(rows: Rows) -> Rows {
     all
 }
 
+/// The rows in a pack; `None`: it is none.
+pub fn rows_of(text: &str) -> Option<Vec<&str>> {
+    text.strip_prefix(BETWEEN).map(|rows| rows.split(BETWEEN).list())
+}
+
 fn of_pack(session: &Part, last: u64, text: &str) -> Rows {
     let row = |seq: u64, text: &str| (vec![session.clone(), Part::Number(seq)], text.to_owned());
-    let Some(texts) = text.strip_prefix(BETWEEN) else { return vec![row(last, text)] };
-    let texts = texts.split(BETWEEN).list();
+    let Some(texts) = rows_of(text) else { return vec![row(last, text)] };
     let first = (last + 1).saturating_sub(texts.len() as u64);
     texts.into_iter().zip(first..).map(|(text, seq)| row(seq, text)).list()
 }

@@ -4,6 +4,7 @@
 //! the header is looked at. Leaves to others: what such a schema is (`tools/schema`), and what follows.
 
 use crate::find;
+use crate::journal::pack;
 use crate::json::{items, parse, parse_within};
 use crate::tools::schema::needs_room;
 use serde_json::Value;
@@ -11,9 +12,14 @@ use serde_json::Value;
 /// The kinds of entries that bring schemas, and what else these names may be written with.
 const MAY: [&str; 5] = ["\"started\"", "\"configured\"", "\"prompt\"", "\"queued\"", "\\u"];
 
-/// Whether a row does, as it is stored.
+/// Whether a row does, as it is stored, one of a pack, or a checkpoint.
 pub fn in_row(text: &str) -> bool {
-    let (header, rest) = find::split(text, "\n").unwrap_or((text, ""));
+    if let Some(rows) = pack::rows_of(text) {
+        return rows.into_iter().any(in_row);
+    }
+    let Some((header, rest)) = find::split(text, "\n") else {
+        return parse(text).is_some_and(|checkpoint| brings(&checkpoint));
+    };
     let content = find::split(rest, "\n").map_or(rest, |(content, _)| content);
     may(header) && parse(content).is_some_and(|entry| brings(&entry))
 }
@@ -64,7 +70,9 @@ mod tests {
         let escaped: String = entry.kind().bytes().map(|byte| format!("\\u00{byte:x}")).collect();
         let escaped = row.to_text().replacen(entry.kind(), &escaped, 1);
         assert_eq!(in_row(&escaped), expected, "{escaped}");
-        assert!(!in_row(&row.erased().to_text()));
+        assert!(!in_row(&row.clone().erased().to_text()));
+        let packed = ["\u{1e}", &row.clone().erased().to_text(), "\u{1e}", &row.to_text()].concat();
+        assert_eq!(in_row(&packed), expected);
     }
 
     #[test]

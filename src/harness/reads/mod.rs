@@ -83,14 +83,13 @@ impl After {
     pub(in crate::harness) fn unpacked(&self, mut rows: Vec<Rows>) -> Vec<Rows> {
         if let After::Look(waiting) = self
             && let Some(from) = waiting.from
-            && let Some(packs) = rows.get_mut(2).map(std::mem::take)
-            && let Some(loose) = rows.first_mut()
+            && let Some(mut packs) = rows.get_mut(2).map(std::mem::take)
+            && let Some(entries) = rows.first_mut()
         {
-            let mut all = packs;
-            all.append(loose);
+            entries.append(&mut packs);
+            *entries = pack::unpacked(std::mem::take(entries));
             let until = waiting.until.unwrap_or(u64::MAX);
-            *loose = pack::unpacked(all);
-            loose.retain(|(key, _)| look::number(key).is_some_and(|seq| from <= seq && seq < until));
+            entries.retain(|(key, _)| look::number(key).is_some_and(|seq| from <= seq && seq < until));
         }
         let every = if matches!(self, After::Load { .. }) { 4 } else { usize::MAX };
         for entries in rows.iter_mut().step_by(every) {

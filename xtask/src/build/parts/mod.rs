@@ -121,6 +121,8 @@ const ROOMS: [Room; 8] = [
             "harness::holding::Holding>::clear",
             "harness::runner::Runner>::looked_at_files",
             "harness::runner::Runner>::is_file_used",
+            "session::Session>::at_checkpoint",
+            "session::Session>::checkpoint",
             "session::Session>::fold_adopted",
             "session::adopted::adopted",
             "session::Session>::fold_cleared",
