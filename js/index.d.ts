@@ -177,6 +177,14 @@ export interface WorkspaceOptions {
   /** Where it is kept. `"memory"`: only as long as it is open; also works in Node. Default `"indexeddb"`. */
   storage?: "indexeddb" | "memory";
   /**
+   * What it means that a command has resolved, in the tab that runs the agent (of what each tab stores itself, pages and keys, in that
+   * tab). It is accepted and stored, and every tab sees it. `"relaxed"`: the browser has it, so a tab or a browser that dies
+   * loses nothing; a machine that loses its power may lose the last moments. `"strict"`: it is flushed to the disk first, which costs
+   * some milliseconds each time. With both, a flush comes before a tool begins that must not run twice. Text that still streams is
+   * never flushed. Default `"relaxed"`.
+   */
+  durability?: "relaxed" | "strict";
+  /**
    * What to do where all that it had stored is gone: a browser drops a database that it finds damaged, and something else than
    * `deleteWorkspace` may have deleted it. `"open"`: it opens empty, `agent:notice` has `kind: "storage_lost"`, and `storage()`
    * has `lost`. `"reject"`: it is not opened (`storage_lost`), until it was opened without this and something is stored again. Counts
@@ -460,13 +468,19 @@ export interface AgentConfig {
   skills?: Skill[];
   /** What is known of models, in place of what the package knows (`lodger/models.json`). */
   models?: ModelCatalog;
+  /**
+   * `cut`: an answer whose connection broke in the middle (`stream_broken`) is asked for again by the run itself, unless a tool call
+   * had begun to come. That counts as one of the three tries of an answer, `agent:notice` tells of it, and the new answer takes the
+   * place of what was shown. Default true.
+   */
+  retry?: { cut?: boolean };
   /** What happens to a run that a lost page left in `default`: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
   /**
    * When the agent runs already: `"reject"` with `already_running`. `"join"`: here that is fine; where another tab runs it, this
    * one follows, and goes on with what it was at when that tab crashes, is closed or is put to sleep, not after `stopAgent()`.
    * `"takeover"`: a person wants it here, as configured here; the other tab is asked to let go, and loses it where it hangs. From
-   * then on it is as joined. A tab that takes over goes on with the runs of its operator. In the tab that runs the agent both
+   * then on it is as joined. Of several that take over at once one gets it, and the others are as joined. A tab that takes over goes on with the runs of its operator. In the tab that runs the agent both
    * change nothing: `configureAgent` does. Default `"reject"`.
    */
   ifRunning?: "reject" | "join" | "takeover";
@@ -619,13 +633,17 @@ export interface Run<S = unknown> {
    * Ends when the run ends, with any outcome (`result` tells which). After a retry the words already given stay given.
    */
   readonly textStream: AsyncIterable<string>;
-  /** How the run ended; does not reject for a run that failed. */
+  /**
+   * How the run ended. It never rejects. Where this page hears no end of it, the outcome is `unknown`, and `error` says why: the
+   * workspace was closed, deleted or lost, the module panicked, somebody else works here now.
+   */
   readonly result: Promise<RunResult<S>>;
 }
 export interface RunResult<S = unknown> {
   runId: string;
-  outcome: "completed" | "interrupted" | "failed";
-  /** The text of the answer. */
+  /** `unknown`: nobody tells this page how it ends. It may go on in another tab, or wait for `resume()`. */
+  outcome: "completed" | "interrupted" | "failed" | "unknown";
+  /** The text of the answer; of an unknown outcome, what this page has heard of it. */
   text: string;
   /**
    * What the answer says, where the run has a `schema` and completed: of a Standard Schema what that makes of it; for a
@@ -634,8 +652,9 @@ export interface RunResult<S = unknown> {
   value?: OutputOf<S>;
   /** Absent where the model does not tell. */
   usage?: Usage;
-  /** How many model calls it took. */
+  /** How many model calls it took; 0 where nobody tells. */
   turns: number;
+  /** Why it failed, or why nobody tells. */
   error?: ErrorInfo;
 }
 /** The result of a run that completed. */
@@ -644,7 +663,7 @@ export type Completed<S> = RunResult<S> & ([S] extends [undefined] ? unknown : {
 export interface WaitResult {
   runId: string;
   status: "ok" | "error" | "timeout";
-  outcome?: RunResult["outcome"];
+  outcome?: Exclude<RunResult["outcome"], "unknown">;
   /** As JSON, where the run has a `schema` and completed. */
   value?: unknown;
   startedAt?: number;
@@ -1325,8 +1344,8 @@ export interface WorkspaceEvents {
   "agent:status-changed": Detail & Status;
   "agent:session-started": Detail & { startedAt: number };
   /**
-   * `shown = shown.slice(0, offset) + text` of that part. An answer that `resume()` asks for again begins with its first
-   * part at offset 0: what was shown of it before is gone then, until the run ends with less (a view does this by itself).
+   * `shown = shown.slice(0, offset) + text` of that part. An answer that is asked for again, by `resume()` or by the run itself,
+   * begins with its first part at offset 0: what was shown of it before is gone then, until the run ends with less (a view does this by itself).
    */
   "agent:message-chunk": Detail & { messageId: string; part: number; offset: number; text: string; kind: "text" | "thinking" };
   /** One `started` a call (again with `progress`), then one `completed` or `failed`. */

@@ -12,7 +12,7 @@ import { commandArguments, noWorkspace } from "./client/invoke.js";
 import { STOPPED } from "./protocol/status.js";
 
 // Those that stay as they are while a workspace is open; the last one is of the moment in which it is opened.
-const LASTING = ["storage", "pageTools", "target", "operator", "host", "now"];
+const LASTING = ["storage", "durability", "pageTools", "target", "operator", "host", "now"];
 const OPTIONS = [...LASTING, "onStorageLost"];
 
 /**
@@ -28,7 +28,7 @@ export function createPackage(glue, locate, makeWorker) {
   if (makeWorker && globalThis.document) inOneTask(foresee);
 
   /** A channel to a host in a worker of its own. */
-  function connectWorker(name, { storage, pageTools, onStorageLost }) {
+  function connectWorker(name, { storage, durability, pageTools, onStorageLost }) {
     return async (deliver) => {
       const module = await sendable();
       let worker;
@@ -39,7 +39,7 @@ export function createPackage(glue, locate, makeWorker) {
       }
       const lost = ({ message }) => deliver({ t: "closed", error: { code: "wasm_unavailable", message: `The worker of lodger cannot work: ${message ?? "it does not load"}.`, retryable: true } });
       worker.onerror = lost;
-      worker.postMessage({ name, storage, pageTools, onStorageLost, title: pageTitle(), source: module });
+      worker.postMessage({ name, storage, durability, pageTools, onStorageLost, title: pageTitle(), source: module });
       return overPort(worker, deliver);
     };
   }
@@ -148,16 +148,17 @@ function checkName(name, what) {
 
 function checkOptions(given) {
   onlyKnown(given, OPTIONS, "openWorkspace's options", "invalid_config");
-  const { storage = "indexeddb", pageTools = true, target = globalThis.document ?? null, operator, host = "page", now, onStorageLost = "open" } = given;
+  const { storage = "indexeddb", durability = "relaxed", pageTools = true, target = globalThis.document ?? null, operator, host = "page", now, onStorageLost = "open" } = given;
   const refuse = (name, wanted) => failure("invalid_config", `openWorkspace: ${name} must be ${wanted}.`);
   if (storage !== "indexeddb" && storage !== "memory") throw refuse("storage", '"indexeddb" or "memory"');
+  if (durability !== "relaxed" && durability !== "strict") throw refuse("durability", '"relaxed" or "strict"');
   if (typeof pageTools !== "boolean") throw refuse("pageTools", "true or false");
   if (target !== null && typeof target?.dispatchEvent !== "function") throw refuse("target", "an EventTarget or null");
   if (host !== "page" && host !== "worker") throw refuse("host", '"page" or "worker"');
   if (now !== undefined && typeof now !== "function") throw refuse("now", "a function");
   if (onStorageLost !== "open" && onStorageLost !== "reject") throw refuse("onStorageLost", '"open" or "reject"');
   if (host === "worker" && now) throw refuse("now", 'absent with host: "worker"');
-  return { storage, pageTools, target, operator, host, now, onStorageLost };
+  return { storage, durability, pageTools, target, operator, host, now, onStorageLost };
 }
 
 const sameOperator = (a, b) => a === b || (a && b && ["subject", "issuer", "expiresAt"].every((member) => a[member] === b[member]));

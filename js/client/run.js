@@ -1,7 +1,10 @@
 // A run as its caller sees it, and the text that streams to it.
 //
 // Promises: the text is complete from its first word however late it is read, for any number of readers. A piece costs
-// the same however long the text is. Leaves to others: what a run is (`src/run`).
+// the same however long the text is. A result never rejects: where nobody here hears how the run ends, it says that and why.
+// Leaves to others: what a run is (`src/run`).
+
+import { LodgerError, errorInfo } from "../protocol/error.js";
 
 /** What has streamed of one run: pieces in order, each with its place. */
 export class RunText {
@@ -21,6 +24,11 @@ export class RunText {
 
   get ended() {
     return this.#end !== null;
+  }
+
+  /** What this page has heard of it. */
+  get heard() {
+    return this.#pieces.map(({ text }) => text).join("");
   }
 
   /** A chunk: from `offset` of this part on, the text is now this. */
@@ -123,13 +131,14 @@ export class Run {
   }
 
   get result() {
-    return (this.#result ??= this.#ask());
+    const unheard = (error) => ({ runId: this.runId, outcome: "unknown", text: this.#text.heard, turns: 0, error: errorInfo(error) });
+    return (this.#result ??= this.#ask().catch(unheard));
   }
 
   get textStream() {
     const text = this.#text;
     // A run that ended before this page heard of it (an idempotency key) sends no more events.
-    if (!text.ended) this.result.then((result) => text.end(result.text), (error) => text.fail(error));
+    if (!text.ended) this.result.then((result) => (result.outcome === "unknown" ? text.fail(new LodgerError(result.error)) : text.end(result.text)));
     return { [Symbol.asyncIterator]: () => text.read() };
   }
 }

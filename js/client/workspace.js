@@ -165,8 +165,7 @@ export class Workspace extends EventTarget {
       // As text: models write members in its order, which no map keeps.
       const run = await this.#accept(command, { ...args, schema: { json, validate } }, { blobs, read: standard?.output, signal });
       if (signal && run) this.#bind(signal, run);
-      const over = validate && (run ? run.result : Promise.resolve());
-      over?.catch(() => {}).then(() => this.#functions.remove(validate));
+      if (validate) Promise.resolve(run?.result).then(() => this.#functions.remove(validate));
       return run;
     } catch (error) {
       if (validate) this.#functions.remove(validate);
@@ -452,7 +451,8 @@ export class Workspace extends EventTarget {
       task: async (id) => command("task", { id }),
       runOnce: async (objective, options) => {
         const run = await this.#say("sessions.runOnce", objective, options);
-        const { text, value } = await run.result;
+        const { text, value, outcome, error } = await run.result;
+        if (outcome === "unknown") throw new LodgerError(error);
         return { ...(await command("left", { id: run.runId })), text, ...(value !== undefined && { value }) };
       },
       export: (id, options) => carried("exportSession", id, options),
@@ -528,7 +528,13 @@ export class Workspace extends EventTarget {
     signal?.addEventListener("abort", drop);
     const result = async (runId) => {
       const result = await this.#command("result", { runId });
-      return read && "value" in result ? { ...result, value: await read(result.value) } : result;
+      if (!read || !("value" in result)) return result;
+      const { value, ...rest } = result;
+      try {
+        return { ...rest, value: await read(value) };
+      } catch (error) {
+        return { ...rest, outcome: "failed", error: errorInfo(failure("invalid_output", error.message)) };
+      }
     };
     try {
       // Made while the reply is delivered, so that no text comes between.
@@ -546,7 +552,7 @@ export class Workspace extends EventTarget {
     if (signal.aborted) return interrupt();
     signal.addEventListener("abort", interrupt, { once: true });
     const remove = () => signal.removeEventListener("abort", interrupt);
-    run.result.then(remove, remove);
+    run.result.then(remove);
   }
 
   #watch(id) {

@@ -2,8 +2,8 @@
 //
 // Promises: a commit counts when the transaction is complete, not when a request succeeded. A failed expectation aborts
 // it whole. A connection that was lost is opened again and the transaction tried once more. Opening gives up in bounded
-// time. What fails throws `[kind, why]`: `quota`, `newer`, `blocked`, `unavailable`, `failed`, or `lost`, which has
-// failed as well. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
+// time. A database that was there and is not any more is not made anew. What fails throws `[kind, why]`: `quota`, `newer`,
+// `blocked`, `unavailable`, `gone`, `failed`, or `lost`, which has failed as well. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
 
 import { adopt, after, cancel, createScope, disown, now } from "./env.js";
 import { look, unmarked } from "./marker.js";
@@ -17,12 +17,20 @@ const BLOCKED_MS = 5_000;
 // The same where no `blocked` event tells of it: who opens behind a deletion that waits hears nothing. A browser that is
 // busy may need many seconds for its first look at the disk.
 const SILENT_MS = 30_000;
+// How often, and after how long, a database is opened again that a browser is about to close or to delete.
+const CLOSING_TRIES = 8;
+const CLOSING_MS = 250;
+
+/** Why a connection has to go: `Gone` of `src/browser/idb.rs`. */
+const NEWER = 0;
+const DELETED = 1;
+const LOST = 2;
 
 /**
- * A connection, which opens when it is used. `gone` is called when another connection deletes the database (true) or
- * wants to upgrade it.
+ * A connection, which opens when it is used. `gone` is called when another connection wants to upgrade the database or deletes it,
+ * and when it is not there any more though nobody has said so.
  * @param {string[]} tables
- * @param {(deleted: boolean) => void} gone
+ * @param {(why: number) => void} gone
  */
 export const createConnection = (scope, name, tables, gone) => ({
   scope,
@@ -31,6 +39,7 @@ export const createConnection = (scope, name, tables, gone) => ({
   gone,
   database: undefined, // IDBDatabase, while it is open
   opening: undefined, // the promise of one: never two at a time
+  known: false, // it was open before, so the database was there
   closed: false, // for good: nothing may open it again, a deleted database least of all
 });
 
@@ -176,10 +185,17 @@ async function opened(connection) {
   return database;
 }
 
-const open = ({ scope, name, tables }) =>
-  bounded(scope, (factory) => {
+async function open(connection) {
+  const { scope, name, tables, known, gone } = connection;
+  let emptied = false;
+  const once = () => bounded(scope, (factory) => {
     const request = factory.open(name, VERSION);
-    request.onupgradeneeded = ({ dataLoss }) => {
+    request.onupgradeneeded = ({ dataLoss, oldVersion }) => {
+      // The browser, or a person by its settings, has deleted it. Nothing is made in its place before somebody opens it anew.
+      if (known && !oldVersion) {
+        emptied = true;
+        return request.transaction.abort();
+      }
       // What an earlier version has made already stays.
       for (const table of [...tables, STORE]) attemptTo(() => request.result.createObjectStore(table));
       // Chromium says so once: that this one comes in place of one that was damaged.
@@ -187,6 +203,19 @@ const open = ({ scope, name, tables }) =>
     };
     return request;
   });
+  for (let tries = 1; ; tries++) {
+    try {
+      return await once();
+    } catch (error) {
+      if (emptied) {
+        gone(LOST);
+        throw ["gone"];
+      }
+      if (error[2] !== "AbortError" || tries === CLOSING_TRIES) throw error;
+      await new Promise((resolve) => after(scope, CLOSING_MS, resolve));
+    }
+  }
+}
 
 /** The outcome of an open or delete request, if it comes in time. A connection that comes after that is closed. */
 const bounded = (scope, make) =>
@@ -219,13 +248,18 @@ const bounded = (scope, make) =>
 function openError(error) {
   if (error?.name === "VersionError") return ["newer"];
   if (error?.name === "QuotaExceededError") return ["quota"];
-  return ["unavailable", error?.message || "for an unknown reason"];
+  return ["unavailable", error?.message || "for an unknown reason", error?.name];
 }
 
 function keep(connection, database) {
   connection.database = database;
-  database.onversionchange = ({ newVersion }) => connection.gone(newVersion === null);
-  database.onclose = () => letGo(connection);
+  connection.known = true;
+  database.onversionchange = ({ newVersion }) => connection.gone(newVersion === null ? DELETED : NEWER);
+  database.onclose = () => {
+    letGo(connection);
+    // A browser closes it to delete it, or because it has troubles of its own: the next one tells.
+    opened(connection).catch(() => {});
+  };
   adopt(connection.scope, database);
 }
 

@@ -254,10 +254,12 @@ export class Tabs {
   #start(entry) {
     const { args } = entry.message;
     entry.then = ({ error, id }) => {
-      const { ifRunning } = args;
-      const elsewhere = error?.code === "already_running" && this.#holder?.tab !== this.#world.id;
+      const { ifRunning = "reject" } = args;
+      // Of several that take over at once one has won, and the others follow it.
+      const beaten = error?.code === "ownership_lost" && ifRunning === "takeover";
+      const elsewhere = beaten || (error?.code === "already_running" && this.#holder?.tab !== this.#world.id);
       if (elsewhere && !this.#holder) this.#find();
-      if (error && !(ifRunning === "join" && elsewhere)) return;
+      if (error && !(elsewhere && ifRunning !== "reject")) return;
       this.#config = args;
       this.#stand();
       return elsewhere ? { t: "reply", id } : undefined;

@@ -885,7 +885,9 @@ both("a panic settles everything, and the next start opens a fresh host with the
   await workspace.startAgent({ instructions: () => "x" });
   const run = await workspace.sendMessage("hi");
   const unread = await workspace.sendMessage("two");
-  const [history, result, texts] = [workspace.history(), run.result, collect(run.textStream)].map((promise) => rejection(promise));
+  o.host.chunk("Half", 0, { runId: run.runId });
+  const [history, texts] = [workspace.history(), collect(run.textStream)].map((promise) => rejection(promise));
+  const result = run.result;
   let aborted = false;
   workspace.tools.register({ ...TOOL, name: "slow", execute: (_, { signal }) => new Promise(() => signal.addEventListener("abort", () => { aborted = true; })) });
   await turns();
@@ -894,7 +896,10 @@ both("a panic settles everything, and the next start opens a fresh host with the
   const first = o.host;
   first.close_(PANIC);
   await turns();
-  for (const error of [await history, await result, await texts]) assert.equal(error.code, "panicked");
+  for (const error of [await history, await texts]) assert.equal(error.code, "panicked");
+  const { error, ...unknown } = await result;
+  assert.deepEqual(unknown, { runId: run.runId, outcome: "unknown", text: "Half", turns: 0 });
+  assert.deepEqual(error, PANIC);
   assert.equal(aborted, true);
   assert.deepEqual(workspace.status(), { lifecycle: { Error: PANIC.message }, is_streaming: false });
   assert.deepEqual(events, [["agent:error", "panicked", false], ["agent:status-changed", { Error: PANIC.message }, false]]);

@@ -50,7 +50,7 @@ class Host {
     switch (name) {
       case "startAgent":
       case "standIn": {
-        if (this.epoch) return this.reply(id, args.ifRunning === "reject" || name === "standIn" ? { error: { code: "already_running" } } : {});
+        if (this.epoch) return this.reply(id, (args.ifRunning ?? args.config?.ifRunning) === "reject" ? { error: { code: "already_running" } } : {});
         if (disk.owner && disk.owner !== tab) {
           if (args.ifRunning !== "takeover") return this.reply(id, { error: { code: "already_running" } });
           world.rob(disk.owner);
@@ -61,10 +61,15 @@ class Host {
         }
         if (name === "standIn" && args.after !== undefined && disk.stopped >= (args.after || disk.epoch)) return this.reply(id, { error: { code: "not_running" } });
         disk.owner = tab;
+        // Between the lock and the epoch another tab may rob it.
+        return void this.todo.unshift({ name: "begin", id, args: { name } });
+      }
+      case "begin": {
+        if (disk.owner !== tab) return this.reply(id, { error: { code: "ownership_lost" } });
         this.epoch = ++disk.epoch;
         this.told = 0;
         world.held.set(this.epoch, tab);
-        if (name === "startAgent") disk.started = this.epoch;
+        if (args.name === "startAgent") disk.started = this.epoch;
         this.say({ t: "holder", epoch: this.epoch });
         this.status("Running");
         return this.reply(id, {});
@@ -387,6 +392,8 @@ export class World {
     const name = words[draw(words.length)];
     this.trace.push(`${tab.id} ${name}`);
     if (name === "sleep" || name === "wake") return tab.tabs.fromClient({ t: "life", event: name });
+    // At times several persons, or one with several windows, want it at once.
+    if (name === "startAgent" && !draw(6)) return this.living.filter(({ frozen }) => !frozen).forEach((all) => all.command(name, { ifRunning: "takeover" }));
     if (name === "startAgent") return tab.command(name, { ifRunning: ["reject", "join", "join", "takeover"][draw(4)] });
     if (name === "stopAgent" && draw(3)) return;
     tab.command(name, name === "sendMessage" ? { text: `m${++this.texts}` } : {});
@@ -433,6 +440,7 @@ export class World {
         law(answer, `${tab.id}: ${name} (${id}) was never answered`);
         const code = answer.error?.code;
         law(name !== "wait" || code !== "ownership_lost", `${tab.id}: a wait (${id}) is told that the holder is gone, and the next one knows`);
+        law(name !== "startAgent" || args.ifRunning !== "takeover" || !["already_running", "ownership_lost"].includes(code), `${tab.id}: a take-over (${id}) is refused with ${code}, and another tab has won`);
         law(code !== "newer_version" || !tab.newer, `${tab.id}: ${name} (${id}) is told of a newer version, and there is none`);
         if (name !== "sendMessage") continue;
         const done = texts.includes(args.text);

@@ -15,7 +15,7 @@ const same = <A, B>(_: Same<A, B>) => {};
 export async function use(): Promise<void> {
   await init();
   await init({ module_or_path: fetch("/lodger.wasm") });
-  const ws = await openWorkspace("chat", { storage: "memory", target: null, now: () => 0 });
+  const ws = await openWorkspace("chat", { storage: "memory", durability: "strict", target: null, now: () => 0 });
   same<typeof ws, Workspace>(true);
   await openWorkspace("chat", { host: "worker" });
   // @ts-expect-error
@@ -37,7 +37,7 @@ export async function use(): Promise<void> {
   // @ts-expect-error
   await ws.startAgent({ processType: "Librarian" });
 
-  const config: AgentConfig = { provider: offline({ delayMs: 20 }), maxTurns: 3, resume: "auto", reasoning: "low" };
+  const config: AgentConfig = { provider: offline({ delayMs: 20 }), maxTurns: 3, retry: { cut: false }, resume: "auto", reasoning: "low" };
   await ws.startAgent(config);
   await ws.configureAgent({ provider: offline(), instructions: async () => "x" });
   // @ts-expect-error counts at the start only
@@ -74,7 +74,7 @@ export async function use(): Promise<void> {
   same<typeof run, Run>(true);
   for await (const text of run.textStream) text.trim();
   const result = await run.result;
-  same<typeof result.outcome, "completed" | "interrupted" | "failed">(true);
+  same<typeof result.outcome, "completed" | "interrupted" | "failed" | "unknown">(true);
   // @ts-expect-error read only
   run.runId = "x";
   await ws.sendMessage("hi", { whenBusy: "queue" });

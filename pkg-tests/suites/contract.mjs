@@ -381,7 +381,7 @@ function harness(both) {
       const rec = T.record();
       let failed;
       const own = (base) => T.anthropic(base, { fetch: (url, init) => fetch(url, init).catch((error) => { failed = error.name; throw error; }) });
-      await ws.startAgent({ provider: own("http://127.0.0.1:9") });
+      await ws.startAgent({ provider: own("http://127.0.0.1:9"), retry: { cut: false } });
       const offline = await T.refused(() => ws.run("Hello"));
       await ws.configureAgent({ provider: own(broken) });
       rec.clear();

@@ -182,7 +182,7 @@ function reloads(test) {
       globalThis.ws = await lodger.openWorkspace("life");
       let charges = 0;
       ws.tools.register({ name: "charge", description: "Charges.", inputSchema: { type: "object", properties: {} }, execute: () => { charges++; return "ok"; } });
-      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.startAgent({ provider: T.anthropic(base), retry: { cut: false } });
       const none = await T.refused(() => ws.resume());
       const failed = await T.refused(() => ws.run("Go."));
       const run = await ws.resume();

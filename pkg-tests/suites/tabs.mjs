@@ -1,7 +1,7 @@
 // One workspace in several tabs: who works, who looks on, and what happens when that one goes away.
 import assert from "node:assert/strict";
 import { crasher } from "../lib/crash.mjs";
-import { dice, epochs, holderNotices, onBothHosts, open, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
+import { atOnce, dice, epochs, holderNotices, holds, onBothHosts, open, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -9,7 +9,7 @@ import { message } from "../servers/sse.mjs";
 const TAKE_OVERS = process.env.LODGER_CAMPAIGN === "1" ? 200 : 10;
 
 export default function (test) {
-  onBothHosts(test, viewers, takeOvers, sleepers, asking, changing, leaving, moments);
+  onBothHosts(test, viewers, takeOvers, sleepers, asking, together, changing, leaving, moments);
 }
 
 function viewers(on) {
@@ -217,6 +217,33 @@ function asking(on) {
     await pages[3].close();
     await pages[2].close();
     await pages[1].evaluate(() => until(() => view.getSnapshot().holder));
+  });
+}
+
+function together(on) {
+  on("three tabs take over at once: one holds the agent, the others follow it, and none is refused", async (t, host) => {
+    const route = await t.raw(() => message("Here."));
+    const pages = [];
+    for (let n = 0; n < 4; n++) pages.push(await open(t, host));
+    await start(pages[0], route.base);
+    const takes = async (base) => { try { await ws.startAgent({ provider: T.anthropic(base), ifRunning: "takeover" }); return null; } catch ({ code }) { return code; } };
+    for (let n = 0; n < 4; n++) {
+      const holders = await Promise.all(pages.map(holds));
+      const asking = pages.filter((_, at) => !holders[at]);
+      assert.deepEqual(await atOnce(t, asking, takes, route.base), [null, null, null], `${n}`);
+      // One that had it for a moment may not have heard yet that it was robbed.
+      await pages[0].evaluate(() => until(() => ws.status().lifecycle === "Running"));
+      while ((await Promise.all(pages.map(holds))).filter(Boolean).length !== 1) await pages[0].evaluate(() => T.turn());
+      for (const page of pages) await page.evaluate(() => until(() => ws.status().lifecycle === "Running"));
+      assert.equal((await Promise.all(pages.map(holds))).filter(Boolean).length, 1);
+      assert.equal(await pages[n].evaluate(async () => (await ws.run("Where?")).text), "Here.");
+    }
+    // Who lost stands by like those that joined.
+    const holders = await Promise.all(pages.map(holds));
+    await pages[holders.indexOf(true)].close();
+    const rest = pages.filter((_, at) => !holders[at]);
+    while ((await Promise.all(rest.map(holds))).filter(Boolean).length !== 1) await rest[0].evaluate(() => T.turn());
+    assert.deepEqual(route.violations, []);
   });
 }
 

@@ -231,7 +231,7 @@ function thePage(test) {
 
 /** Sends a message that `answers` spoils, then one that is answered; gives all that was seen. */
 let opened = 0;
-async function spoiled(t, answers, { tools = "", apiKey = "sk-test", timeouts = {} } = {}) {
+async function spoiled(t, answers, { tools = "", apiKey = "sk-test", timeouts = {}, retry = {} } = {}) {
   let calls = 0;
   const route = await t.raw((body) => {
     const text = JSON.stringify(body.messages.at(-1).content);
@@ -239,10 +239,10 @@ async function spoiled(t, answers, { tools = "", apiKey = "sk-test", timeouts = 
     return answers[Math.min(calls++, answers.length - 1)];
   });
   const page = await t.tab();
-  const seen = await page.evaluate(async ([base, tools, name, apiKey, timeouts]) => {
+  const seen = await page.evaluate(async ([base, tools, name, apiKey, timeouts, retry]) => {
     const ws = await lodger.openWorkspace(name);
     if (tools) new Function("ws", tools)(ws);
-    await ws.startAgent({ provider: T.anthropic(base, { apiKey, timeouts }) });
+    await ws.startAgent({ provider: T.anthropic(base, { apiKey, timeouts }), retry });
     const rec = T.record(document, ws);
     rec.chunk(1).then(() => T.tell("text has come"), () => {});
     const run = await ws.sendMessage("First question");
@@ -251,7 +251,7 @@ async function spoiled(t, answers, { tools = "", apiKey = "sk-test", timeouts = 
     const next = await ws.sendMessage("Are you still there?");
     const { text } = await next.result;
     return { ...out, next: text, after: T.plain(await ws.history()) };
-  }, [route.base, tools, `w${++opened}`, apiKey, timeouts]);
+  }, [route.base, tools, `w${++opened}`, apiKey, timeouts, retry]);
   assert.deepEqual(seen.status, RUNNING, "the harness stays usable");
   assert.equal(seen.next, "Still here.");
   assert.deepEqual(route.violations, [], "every request was valid");
@@ -339,7 +339,7 @@ function theModel(test) {
 
   const long = message("Half of what I wanted to say is this and no more.");
   test("truncated stream: the end of the body without message_stop", async (t) => {
-    const seen = await spoiled(t, [stream(long.slice(0, 6))]);
+    const seen = await spoiled(t, [stream(long.slice(0, 6))], { retry: { cut: false } });
     const { text } = failedWith(seen, "stream_broken");
     assert.match(text, /^Half of what/);
     assert.equal(seen.history[1].status, "failed");
@@ -350,7 +350,7 @@ function theModel(test) {
   test("truncated stream: the connection drops in the middle of an event", async (t) => {
     const shown = gate(); // an error of the network discards what was not read yet
     t.signal("text has come", () => shown.open());
-    const seen = await spoiled(t, [stream(long.slice(0, 5), long[5].slice(0, 30), shown, drop)]);
+    const seen = await spoiled(t, [stream(long.slice(0, 5), long[5].slice(0, 30), shown, drop)], { retry: { cut: false } });
     const { text } = failedWith(seen, "stream_broken");
     assert.match(text, /^Half of/);
   });

@@ -25,16 +25,16 @@ const each = (work, rows = WIRES) => Promise.all(rows.map(async (row) => {
 // ------------------------------------------------------------------ round trips
 
 /** One question that takes two tools, on a page where that workspace is new. */
-const weather = (page, name, provider) => page.evaluate(async ([name, provider]) => {
+const weather = (page, name, provider, config = {}) => page.evaluate(async ([name, provider, config]) => {
   const ws = await lodger.openWorkspace(name);
   const asked = T.weather(ws);
-  await ws.startAgent({ provider, instructions: "You know the weather." });
+  await ws.startAgent({ provider, instructions: "You know the weather.", ...config });
   const rec = T.record(ws, ws);
   rec.chunk(1).then(() => T.tell(`shown ${name}`), () => {});
   const run = await ws.sendMessage("How is the weather?");
   await rec.ended(run.runId);
   return { runId: run.runId, events: rec.events, asked, result: T.plain(await run.result), history: T.plain(await ws.history()), status: ws.status() };
-}, [name, provider]);
+}, [name, provider, config]);
 
 function roundTrips(test) {
   test("thinking, text, parallel tools, one of them without arguments; what it cost", async (t) => {
@@ -118,16 +118,16 @@ function preflights(test) {
  * Sends a message that the first `answers` spoil; then the provider is well again, the broken run is gone on with, and
  * another message is sent. Gives all that was seen. `sent`: how many requests reach the server before it is well; `null`: nobody knows.
  */
-async function fault(t, page, row, answers, { timeouts, headers, sent = answers.length } = {}) {
+async function fault(t, page, row, answers, { timeouts, headers, retry, sent = answers.length } = {}) {
   const route = await t.wire(row, ...answers);
   let well = false;
   const take = route.take;
   route.take = function (record) { if (well) this.answers = [row.wire.answer("Still here.")]; return take.call(this, record); };
   t.signal(`well ${row.name}`, () => { well = true; return route.requests.length; });
   t.signal(`shown ${row.name}`, () => { for (const piece of answers.flatMap((answer) => answer.body ?? [])) piece.open?.(); });
-  const seen = await page.evaluate(async ([name, spoiled, provider]) => {
+  const seen = await page.evaluate(async ([name, spoiled, provider, retry]) => {
     const ws = await lodger.openWorkspace(name);
-    await ws.startAgent({ provider: spoiled });
+    await ws.startAgent({ provider: spoiled, ...(retry && { retry }) });
     const rec = T.record(ws, ws);
     rec.chunk(1).then(() => T.tell(`shown ${name}`), () => {});
     const run = await ws.sendMessage("First question");
@@ -138,7 +138,7 @@ async function fault(t, page, row, answers, { timeouts, headers, sent = answers.
     if (out.result.outcome === "failed") out.resumed = T.plain(await (await ws.resume(run.runId)).result);
     out.next = (await ws.run("Are you still there?")).text;
     return out;
-  }, [row.name, row.provider(route.base, { timeouts, headers }), row.provider(route.base)]);
+  }, [row.name, row.provider(route.base, { timeouts, headers }), row.provider(route.base), retry]);
   assert.deepEqual(route.violations, [], "every request was valid");
   if (sent !== null) assert.equal(seen.sent, sent, `requests, of which none too many and none too few: ${JSON.stringify(seen.result)}`);
   assert.deepEqual(seen.status, RUNNING);
@@ -234,11 +234,11 @@ function faults(test) {
     });
   });
 
-  /** A failure after text was shown: what came stays, and nothing is asked again by itself. */
+  /** A failure after text was shown, where a cut answer is not wanted again: what came stays. */
   const after = (title, code, rest, options) => test(`${title}: what had come stays`, async (t) => {
     const page = await t.tab();
     await each(async (row) => {
-      const seen = await fault(t, page, row, [stream(begun(row), ...rest(row))], options);
+      const seen = await fault(t, page, row, [stream(begun(row), ...rest(row))], { retry: { cut: false }, ...options });
       const { text, end } = failed(seen, typeof code === "string" ? code : code(row), 1);
       assert.match(text, /^Half of/);
       assert.equal(seen.history[1].status, "failed");
@@ -252,6 +252,34 @@ function faults(test) {
   after("a chunk that is cut in mid-stream", "stream_broken", (row) => [row.wire.answer("and more")[0].slice(0, 25), gate(), drop]);
   after("the end of the body in mid-stream", "stream_broken", () => []);
   after("an error in the stream", (row) => row.wire.breaks.code, (row) => [row.wire.breaks.event]);
+
+  /** A browser throws away what it has not read yet when a connection is reset: the first answer waits until its text is shown. */
+  const cut = (title, rest) => test(`${title}: the run itself asks again, and shows that`, async (t) => {
+    const page = await t.tab();
+    await each(async (row) => {
+      const seen = await fault(t, page, row, [stream(begun(row), ...rest(row)), row.wire.answer("Whole at last.")]);
+      checkRun(seen.events, seen.runId);
+      assert.deepEqual([seen.result.outcome, seen.result.text], ["completed", "Whole at last."]);
+      assert.deepEqual(seen.notices.map((n) => [n.kind, n.attempt, n.error.code]), [["retry", 2, "stream_broken"]]);
+      ownWaits(seen.notices);
+      assert.deepEqual(seen.history.map((m) => [m.role, m.status, m.parts[0].text]), [["user", "complete", "First question"], ["assistant", "complete", "Whole at last."]]);
+      const chunks = seen.events.filter((e) => e.type === "agent:message-chunk").map((e) => e.detail);
+      const second = chunks.findLastIndex(({ offset }) => offset === 0);
+      assert.ok(second > 0 && chunks[0].text.startsWith("Half"), "what was shown is replaced from its beginning");
+    });
+  });
+  cut("reset in mid-stream", () => [gate(), reset]);
+  cut("a chunk that is cut in mid-stream", (row) => [row.wire.answer("and more")[0].slice(0, 25), gate(), drop]);
+  cut("the end of the body in mid-stream", () => []);
+
+  test("an answer that is cut each time: three tries, then it fails", async (t) => {
+    const page = await t.tab();
+    await each(async (row) => {
+      const one = stream(begun(row));
+      const seen = await fault(t, page, row, [one, one, one]);
+      assert.match(failed(seen, "stream_broken", 3).text, /^Half of/);
+    });
+  });
 
   test("cut inside a tool's arguments, or right after them: the tool is not run", async (t) => {
     const page = await t.tab();
@@ -354,7 +382,7 @@ function independent(test) {
       const text = "A long answer that is never said to its end, because the connection is cut. ".repeat(20);
       const mock = await t.mock([{ status: 500, error: { message: "aimock broke", type: "server_error" } }, text], { slow: { ttft: 1, tps: 20 } });
       t.signal(`shown ${row.name}`, () => { mock.cut(); return null; });
-      const seen = await weather(page, row.name, row.provider(mock.base));
+      const seen = await weather(page, row.name, row.provider(mock.base), { retry: { cut: false } });
       const { end, text: shown } = checkRun(seen.events, seen.runId, "agent:error");
       assert.equal(end.code, "stream_broken", end.message);
       assert.deepEqual(seen.events.filter((e) => e.type === "agent:notice").map((e) => e.detail.error.status), [500]);

@@ -37,7 +37,7 @@ pub(super) async fn exchange(
     if skills.is_empty() && !exists().await {
         return Ok(Vec::new());
     }
-    let store = Store::of_database(NAME, scope, Rc::new(|_| {}));
+    let store = Store::of_database(NAME, Durability::Strict, scope, Rc::new(|_| {}));
     let rows = with(&store, workspace, skills).await;
     store.close();
     rows

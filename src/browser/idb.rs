@@ -50,6 +50,28 @@ extern "C" {
     fn mark(connection: &Connection);
 }
 
+/// Why a connection has to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// Another connection wants to upgrade the database. It waits for this one.
+    Newer,
+    /// Another connection deletes it.
+    Deleted,
+    /// It is not there any more, and nobody has said so.
+    Lost,
+}
+
+impl Gone {
+    /// By its number in `/js/host/idb.js`.
+    fn numbered(number: u32) -> Gone {
+        match number {
+            0 => Gone::Newer,
+            1 => Gone::Deleted,
+            _ => Gone::Lost,
+        }
+    }
+}
+
 /// One database.
 #[derive(Debug)]
 pub(super) struct Idb {
@@ -57,15 +79,17 @@ pub(super) struct Idb {
     /// The names of the tables as JavaScript has them, in the order of [`Table::ALL`].
     tables: Array,
     /// What JavaScript calls as long as this is here.
-    _gone: Closure<dyn Fn(bool)>,
+    _gone: Closure<dyn Fn(u32)>,
+    /// How sure each commit is, drafts excepted.
+    durability: Durability,
 }
 
 impl Idb {
-    pub fn new(name: &str, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Rc<Idb> {
+    pub fn new(name: &str, durability: Durability, scope: &Scope, gone: Rc<dyn Fn(Gone)>) -> Rc<Idb> {
         let tables = Table::ALL.iter().map(|table| JsValue::from(table.name())).collect::<Array>();
-        let gone = Closure::<dyn Fn(bool)>::new(move |deleted| gone(deleted));
+        let gone = Closure::<dyn Fn(u32)>::new(move |why| gone(Gone::numbered(why)));
         let connection = create_connection(scope, name, &tables, gone.as_ref());
-        Rc::new(Idb { connection, tables, _gone: gone })
+        Rc::new(Idb { connection, tables, _gone: gone, durability })
     }
 
     /// `files`: the bytes of those that it puts.
@@ -74,7 +98,9 @@ impl Idb {
         for expect in &all.expect {
             expected.push(&self.row(expect.table, &expect.key, expect.value.as_deref().into()));
         }
-        let strict = all.durability == Durability::Strict;
+        let is_draft = |write: &Write| write.table() == Table::Drafts;
+        let least = if all.writes.iter().all(is_draft) { Durability::Relaxed } else { self.durability };
+        let strict = all.durability.max(least) == Durability::Strict;
         let wrong =
             commit(&self.connection, &expected, &self.writes(all, files), strict).await.map_err(failed)?;
         match wrong.as_f64().and_then(|place| all.expect.get(place as usize)) {
@@ -194,6 +220,7 @@ fn failed(error: JsValue) -> StoreError {
         Some("quota") => StoreError::Quota,
         Some("newer") => StoreError::Newer,
         Some("blocked") => StoreError::Blocked,
+        Some("gone") => StoreError::Lost,
         Some("unavailable") => StoreError::Unavailable(why),
         _ => StoreError::Failed(why),
     }

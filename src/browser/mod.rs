@@ -22,8 +22,9 @@ mod workspace;
 pub use crate::session::operator::Operator;
 pub use account::delete;
 pub use env::Scope;
+pub use idb::Gone;
 pub use patterns::Engine;
-pub use pump::{Deliver, Pump, break_down};
+pub use pump::{Deliver, Opening, Pump, break_down};
 pub use store::Store;
 #[cfg(feature = "npm")]
 pub use task::promise;

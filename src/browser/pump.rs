@@ -7,6 +7,7 @@
 use super::answers::Incoming;
 use super::env::{self, Scope};
 use super::fetch::Attempt;
+use super::idb::Gone;
 use super::patterns::Engine;
 use super::store::Store;
 use super::vault::{self, Vault};
@@ -16,7 +17,7 @@ use crate::harness::{Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Op
 use crate::json;
 use crate::maps::Few;
 use crate::object::Object;
-use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
+use crate::ports::{Durability, Millis, PatternEngine, Read, StoreError, Table};
 use crate::protocol::Request;
 use crate::rooms::{Room, enter};
 use crate::session::operator::Operator;
@@ -43,6 +44,21 @@ pub enum Deliver<'a> {
     File(u32, JsValue),
     /// The host is gone, and why.
     Closed(Option<ErrorInfo>),
+}
+
+/// How a workspace is opened.
+#[derive(Debug)]
+pub struct Opening {
+    /// Everything is kept in memory only.
+    pub in_memory: bool,
+    /// How sure each commit is at least, drafts excepted.
+    pub durability: Durability,
+    /// Not where what it had stored was lost.
+    pub rejects: bool,
+    /// Whether the agent has the tools for pages.
+    pub page_tools: bool,
+    /// Who works here.
+    pub operator: Option<Operator>,
 }
 
 type Sink = Box<dyn Fn(Deliver<'_>)>;
@@ -98,20 +114,12 @@ impl std::fmt::Debug for Pump {
 }
 
 impl Pump {
-    /// Opens a workspace. `sink` gets what the client is told; it may call back at any time. `rejects`: not where what
-    /// it had stored was lost.
+    /// Opens a workspace. `sink` gets what the client is told; it may call back at any time.
     ///
     /// # Errors
     /// The database cannot be opened, was written by a newer version, or (`rejects`) was lost.
-    pub async fn open(
-        name: String,
-        in_memory: bool,
-        rejects: bool,
-        page_tools: bool,
-        operator: Option<Operator>,
-        scope: Scope,
-        sink: Sink,
-    ) -> Result<Pump, ErrorInfo> {
+    pub async fn open(name: String, opening: Opening, scope: Scope, sink: Sink) -> Result<Pump, ErrorInfo> {
+        let Opening { in_memory, durability, rejects, page_tools, operator } = opening;
         for room in rooms_of(page_tools).iter() {
             bring(&scope, room).await.map_err(|why| not_there(&why))?;
         }
@@ -120,12 +128,12 @@ impl Pump {
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
             let heard = fetch::listener(weak.clone());
             let weak = weak.clone();
-            let gone = Rc::new(move |deleted: bool| {
+            let gone = Rc::new(move |why: Gone| {
                 if let Some(pump) = Pump::of(&weak) {
-                    pump.gone(deleted);
+                    pump.gone(why);
                 }
             });
-            let store = Store::new(&name, in_memory, &scope, gone);
+            let store = Store::new(&name, in_memory, durability, &scope, gone);
             Inner {
                 harness: RefCell::new(Harness::with(options, PatternEngine::new(Rc::new(Engine)))),
                 vault: Vault::new(store.clone()),
@@ -461,15 +469,17 @@ impl Pump {
         });
     }
 
-    /// Another tab deletes the database, or opens a newer one: what is written is stored, then the way is free.
-    fn gone(&self, deleted: bool) {
-        if deleted {
-            self.end(Some(StoreError::Deleted.info()));
-        } else {
-            let now = self.now();
-            self.0.in_the_way.set(true);
-            self.0.harness.borrow_mut().make_way(now);
-            self.run(now);
+    /// The database goes. Where another tab opens a newer one, what is written is stored, then the way is free.
+    fn gone(&self, why: Gone) {
+        match why {
+            Gone::Deleted => self.end(Some(StoreError::Deleted.info())),
+            Gone::Lost => self.end(Some(StoreError::Lost.info().hint("open it again to begin anew"))),
+            Gone::Newer => {
+                let now = self.now();
+                self.0.in_the_way.set(true);
+                self.0.harness.borrow_mut().make_way(now);
+                self.run(now);
+            }
         }
     }
 

@@ -2,12 +2,12 @@
 //!
 //! Promises: the key is made with the first row that is signed. It lies in the workspace's own database and goes with
 //! it (`/js/host/vault.js`). Nothing is signed inside a transaction. Where a browser signs nothing, rows are stored
-//! unsigned. Leaves to others: what is signed, and what a signature says (`harness/`).
+//! unsigned; where there is no room for the key, nothing is stored. Leaves to others: what is signed, and what a signature says (`harness/`).
 
 use super::idb::Idb;
 use super::vault::has_cipher;
 use crate::list::Listed;
-use crate::ports::{Commit, Write, signed_row};
+use crate::ports::{Commit, StoreError, Write, signed_row};
 use js_sys::Array;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
@@ -32,39 +32,51 @@ pub(super) struct Signer {
 
 impl Signer {
     /// The signatures of these texts; `None`: there is no key (`make`: none could be made).
-    pub async fn sign(&self, idb: &Idb, texts: &[String], make: bool) -> Option<Vec<String>> {
+    ///
+    /// # Errors
+    /// There is no room for the key.
+    pub async fn sign(
+        &self,
+        idb: &Idb,
+        texts: &[String],
+        make: bool,
+    ) -> Result<Option<Vec<String>>, StoreError> {
         let known = self.key.borrow().clone();
         let key = match known {
             Some(key) => key,
             None => {
-                let key = self.find(idb, make).await?;
+                let Some(key) = self.find(idb, make).await? else { return Ok(None) };
                 *self.key.borrow_mut() = Some(key.clone());
                 key
             }
         };
         let texts = texts.iter().map(|text| JsValue::from(text.as_str())).collect::<Array>();
-        let made: Array = signatures(&key, texts).await.ok()?.dyn_into().ok()?;
-        Some(made.iter().filter_map(|signature| signature.as_string()).list())
+        let made = signatures(&key, texts).await.ok().and_then(|made| made.dyn_into::<Array>().ok());
+        Ok(made.map(|made| made.iter().filter_map(|signature| signature.as_string()).list()))
     }
 
-    async fn find(&self, idb: &Idb, make: bool) -> Option<JsValue> {
+    async fn find(&self, idb: &Idb, make: bool) -> Result<Option<JsValue>, StoreError> {
         if !has_cipher() {
-            return None;
+            return Ok(None);
         }
-        let found = idb.kept_key(&JsValue::UNDEFINED, PLACE).await.ok()?;
-        if !found.is_undefined() {
-            return Some(found);
+        let there = |key: &JsValue| !key.is_undefined();
+        let found = idb.kept_key(&JsValue::UNDEFINED, PLACE).await.ok();
+        if !make || !found.as_ref().is_some_and(JsValue::is_undefined) {
+            return Ok(found.filter(there));
         }
-        if !make {
-            return None;
-        }
-        let made = make_signing_key().await.ok()?;
+        let Ok(made) = make_signing_key().await else { return Ok(None) };
         // One of two tabs wins.
-        idb.kept_key(&made, PLACE).await.ok().filter(|key| !key.is_undefined())
+        match idb.kept_key(&made, PLACE).await {
+            Err(StoreError::Quota) => Err(StoreError::Quota),
+            kept => Ok(kept.ok().filter(there)),
+        }
     }
 
-    /// The commit with its rows signed: what is to be signed is put as it is stored.
-    pub async fn signed(&self, idb: &Idb, commit: &Commit) -> Option<Commit> {
+    /// The commit with its rows signed: what is to be signed is put as it is stored. `None`: nothing is.
+    ///
+    /// # Errors
+    /// There is no room for the key.
+    pub async fn signed(&self, idb: &Idb, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let mut texts = Vec::new();
         for write in &commit.writes {
             if let Write::Sign { texts: more, .. } = write {
@@ -72,9 +84,9 @@ impl Signer {
             }
         }
         if texts.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let signatures = self.sign(idb, &texts, true).await.unwrap_or_default();
+        let signatures = self.sign(idb, &texts, true).await?.unwrap_or_default();
         let mut signatures = signatures.into_iter();
         let mut commit = commit.clone();
         for write in &mut commit.writes {
@@ -84,6 +96,6 @@ impl Signer {
                 *write = Write::Put { table: *table, key: std::mem::take(key), value };
             }
         }
-        Some(commit)
+        Ok(Some(commit))
     }
 }

@@ -3,11 +3,11 @@
 //! Promises: a [`Commit`] and a [`Read`] mean the same in both. [`MemoryStore`] says what that is.
 
 use super::env::{self, Scope};
-use super::idb::{Idb, delete_database};
+use super::idb::{Gone, Idb, delete_database};
 use super::signer::Signer;
 use crate::harness::Found;
 use crate::list::Listed;
-use crate::ports::{Commit, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
+use crate::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
@@ -38,14 +38,19 @@ enum Kind {
 }
 
 impl Store {
-    /// The store of a workspace. Nothing is opened before the first read or commit. `gone`: called when
-    /// another connection deletes the database (`true`) or wants to upgrade it; it is in the way until
-    /// [`Store::close`].
-    pub fn new(name: &str, in_memory: bool, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
+    /// The store of a workspace. Nothing is opened before the first read or commit. `durability`: how sure each commit is at
+    /// least, drafts excepted. `gone`: called when the connection has to go; it is in the way until [`Store::close`].
+    pub fn new(
+        name: &str,
+        in_memory: bool,
+        durability: Durability,
+        scope: &Scope,
+        gone: Rc<dyn Fn(Gone)>,
+    ) -> Store {
         if in_memory {
             return Store::in_memory(&env::fresh(scope));
         }
-        Store::of_database(&database_name(name), scope, gone)
+        Store::of_database(&database_name(name), durability, scope, gone)
     }
 
     /// A store in memory, with nothing in it. `key`: what no other has.
@@ -55,8 +60,13 @@ impl Store {
     }
 
     /// The store that a database with just this name is.
-    pub(super) fn of_database(name: &str, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
-        let kind = Kind::Idb(Idb::new(name, scope, gone));
+    pub(super) fn of_database(
+        name: &str,
+        durability: Durability,
+        scope: &Scope,
+        gone: Rc<dyn Fn(Gone)>,
+    ) -> Store {
+        let kind = Kind::Idb(Idb::new(name, durability, scope, gone));
         Store { kind, files: Rc::default(), signer: Rc::default() }
     }
 
@@ -76,7 +86,7 @@ impl Store {
                 self.keep(commit, files);
                 Ok(())
             }
-            Kind::Idb(idb) => match self.signer.signed(idb, commit).await {
+            Kind::Idb(idb) => match self.signer.signed(idb, commit).await? {
                 Some(signed) => idb.commit(&signed, &files).await,
                 None => idb.commit(commit, &files).await,
             },
@@ -87,7 +97,7 @@ impl Store {
     pub async fn sign(&self, texts: &[String]) -> Option<Vec<String>> {
         match &self.kind {
             Kind::Memory(memory) => Some(memory.borrow().signatures(texts)),
-            Kind::Idb(idb) => self.signer.sign(idb, texts, false).await,
+            Kind::Idb(idb) => self.signer.sign(idb, texts, false).await.unwrap_or_default(),
         }
     }
 

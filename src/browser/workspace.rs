@@ -7,13 +7,13 @@
 //! npm package and `js/PROTOCOL.md` say it once for both).
 
 use super::env::Scope;
-use super::pump::{Deliver, Pump};
+use super::pump::{Deliver, Opening, Pump};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, CallKey, Lifecycle, Notice, Options};
 use crate::json;
 use crate::list::Listed;
 use crate::maps::Few;
-use crate::ports::StoreError;
+use crate::ports::{Durability, StoreError};
 use crate::protocol::read;
 use crate::session::operator::Operator;
 use serde_json::{Value, json};
@@ -32,6 +32,9 @@ use web_sys::{Blob, CustomEvent, CustomEventInit, EventTarget};
 pub struct WorkspaceOptions {
     /// Keep everything in memory, and forget it with this workspace; default: in IndexedDB.
     pub in_memory: bool,
+    /// How sure it is that what was acknowledged is stored. `Relaxed`: it survives the death of the tab and of the browser.
+    /// `Strict`: it is flushed to the disk first, so it survives the loss of power. Default: `Relaxed`.
+    pub durability: Durability,
     /// Refuse to open it (`storage_lost`) where what it had stored is gone and lodger has not deleted it; default: it is opened,
     /// and `agent:notice` tells of that.
     pub reject_lost: bool,
@@ -49,6 +52,7 @@ impl Default for WorkspaceOptions {
         let operator = Options::local_operator();
         WorkspaceOptions {
             in_memory: false,
+            durability: Durability::Relaxed,
             reject_lost: false,
             page_tools: true,
             operator,
@@ -223,8 +227,9 @@ impl Workspace {
         });
         let told = Rc::clone(&inner);
         let sink = Box::new(move |message: Deliver<'_>| told.receive(message));
-        let WorkspaceOptions { in_memory, reject_lost, page_tools, operator, .. } = options;
-        let pump = Pump::open(name.into(), in_memory, reject_lost, page_tools, operator, scope, sink).await?;
+        let WorkspaceOptions { in_memory, durability, reject_lost, page_tools, operator, .. } = options;
+        let opening = Opening { in_memory, durability, rejects: reject_lost, page_tools, operator };
+        let pump = Pump::open(name.into(), opening, scope, sink).await?;
         *inner.pump.borrow_mut() = Ok(pump);
         inner.draft_when_hidden();
         Ok(Workspace(inner))

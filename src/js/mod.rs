@@ -7,10 +7,11 @@
 mod bench;
 mod convert;
 
-use crate::browser::{self, Deliver, Pump, Scope};
+use crate::browser::{self, Deliver, Opening, Pump, Scope};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, Harness, Notice, Options};
 use crate::list::Listed;
+use crate::ports::Durability;
 use crate::protocol::read;
 use convert::{Message, error_object, message};
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
@@ -119,13 +120,20 @@ impl Host {
     }
 }
 
-/// Opens a workspace. `options`: `{ storage, onStorageLost, pageTools, scope }`; `deliver` gets the messages for the client.
+/// Opens a workspace. `options`: `{ storage, durability, onStorageLost, pageTools, scope }`; `deliver` gets the messages for the client.
 #[wasm_bindgen]
 pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise {
-    let memory = convert::text(options, "storage").as_deref() == Some("memory");
-    let rejects = convert::text(options, "onStorageLost").as_deref() == Some("reject");
+    let is = |option: &str, word: &str| convert::text(options, option).as_deref() == Some(word);
+    let strict = is("durability", "strict");
     let page_tools = Reflect::get(options, &"pageTools".into()).map_or(true, |tools| !tools.is_falsy());
     let scope: Scope = Reflect::get(options, &"scope".into()).unwrap_or(JsValue::UNDEFINED).unchecked_into();
+    let opening = Opening {
+        in_memory: is("storage", "memory"),
+        durability: if strict { Durability::Strict } else { Durability::Relaxed },
+        rejects: is("onStorageLost", "reject"),
+        page_tools,
+        operator: Options::local_operator(),
+    };
     browser::promise(async move {
         CLIENTS.with_borrow_mut(|clients| clients.push(deliver.clone()));
         let client = deliver.clone();
@@ -135,8 +143,7 @@ pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise 
             }
             tell(&client, &message);
         };
-        let operator = Options::local_operator();
-        match Pump::open(name, memory, rejects, page_tools, operator, scope, Box::new(sink)).await {
+        match Pump::open(name, opening, scope, Box::new(sink)).await {
             Ok(pump) => Ok(Host { pump }.into()),
             Err(error) => {
                 CLIENTS.with_borrow_mut(|clients| clients.retain(|other| *other != deliver));

@@ -1,8 +1,8 @@
 //! When a model call that came to nothing is made again, and by whom.
 //!
 //! Decides how often, after how long, and which failures another provider may not have. Promises: a call that has shown
-//! or begun anything is not made again by itself. What costs money or needs a person is not tried twice. Leaves to
-//! others: waiting (`harness/`).
+//! anything is made again by itself only where its answer was cut, and never where a tool call had begun to come. What costs
+//! money or needs a person is not tried twice. Leaves to others: waiting (`harness/`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::model::errors::is_sealed;
@@ -34,6 +34,8 @@ pub(super) struct Broke {
     pub error: ErrorInfo,
     /// Whether anything of the answer was shown.
     pub shown: bool,
+    /// Whether a tool call of the answer was seen to begin.
+    pub began: bool,
     /// The draw of its wait, from 0 to 999.
     pub draw: u64,
     /// It is decided what follows.
@@ -41,9 +43,12 @@ pub(super) struct Broke {
 }
 
 impl Broke {
-    /// How long to wait before the same provider is asked again; `None`: it is not. `tries`: how often it was asked.
-    pub(super) fn wait(&self, tries: u64) -> Option<Millis> {
-        if self.shown || tries >= TRIES {
+    /// How long to wait before the same provider is asked again; `None`: it is not. `tries`: how often it was asked; `cut`:
+    /// whether an answer that was cut in the middle is asked for again.
+    pub(super) fn wait(&self, tries: u64, cut: bool) -> Option<Millis> {
+        // A call that came and went would say that something was done.
+        let stays = self.began || (self.shown && !(cut && self.error.code == Code::StreamBroken));
+        if stays || tries >= TRIES {
             return None;
         }
         if is_sealed(&self.error) {
@@ -79,7 +84,7 @@ impl Broke {
                 | Code::Protocol
                 | Code::NotConfigured
         );
-        theirs && !self.shown
+        theirs && !self.shown && !self.began
     }
 }
 
@@ -88,32 +93,32 @@ mod tests {
     use super::*;
 
     fn broke(code: Code, draw: u64) -> Broke {
-        Broke { error: ErrorInfo::new(code, "m"), shown: false, draw, decided: false }
+        Broke { error: ErrorInfo::new(code, "m"), shown: false, began: false, draw, decided: false }
     }
 
     #[test]
     fn waits_double_and_are_drawn_a_little_shorter() {
-        assert_eq!(broke(Code::Overloaded, 0).wait(1), Some(500));
-        assert_eq!(broke(Code::Overloaded, 0).wait(2), Some(1000));
-        assert_eq!(broke(Code::Overloaded, 999).wait(2), Some(751));
-        assert_eq!(broke(Code::Overloaded, 0).wait(3), None, "three tries in all");
+        assert_eq!(broke(Code::Overloaded, 0).wait(1, true), Some(500));
+        assert_eq!(broke(Code::Overloaded, 0).wait(2, true), Some(1000));
+        assert_eq!(broke(Code::Overloaded, 999).wait(2, true), Some(751));
+        assert_eq!(broke(Code::Overloaded, 0).wait(3, true), None, "three tries in all");
     }
 
     #[test]
     fn the_provider_says_how_long_but_not_for_ever() {
         let mut limited = broke(Code::RateLimit, 500);
         limited.error.provider.retry_after = Some(3_000);
-        assert_eq!(limited.wait(1), Some(3_000));
+        assert_eq!(limited.wait(1, true), Some(3_000));
         limited.error.provider.retry_after = Some(0);
-        assert!(limited.wait(1).is_some_and(|ms| ms > 375), "no time at all is not said");
+        assert!(limited.wait(1, true).is_some_and(|ms| ms > 375), "no time at all is not said");
         limited.error.provider.retry_after = Some(3_600_000);
-        assert_eq!(limited.wait(1), None);
+        assert_eq!(limited.wait(1, true), None);
     }
 
     #[test]
     fn what_a_person_must_mend_or_has_seen_is_not_tried_again() {
         for code in [Code::Auth, Code::Permission, Code::Quota, Code::InvalidRequest, Code::Protocol] {
-            assert_eq!(broke(code, 0).wait(1), None, "{code:?}");
+            assert_eq!(broke(code, 0).wait(1, true), None, "{code:?}");
         }
         for code in [
             Code::RateLimit,
@@ -123,15 +128,28 @@ mod tests {
             Code::Timeout,
             Code::StreamBroken,
         ] {
-            assert!(broke(code, 0).wait(1).is_some(), "{code:?}");
-            assert_eq!(Broke { shown: true, ..broke(code, 0) }.wait(1), None, "{code:?}");
+            assert!(broke(code, 0).wait(1, true).is_some(), "{code:?}");
+            assert_eq!(Broke { shown: true, ..broke(code, 0) }.wait(1, false), None, "{code:?}");
         }
         let mut asked = broke(Code::Server, 0);
         asked.error.provider.retry = Some(false);
-        assert_eq!(asked.wait(1), None);
+        assert_eq!(asked.wait(1, true), None);
         let mut odd = broke(Code::InvalidRequest, 0);
         odd.error.provider.retry = Some(true);
-        assert_eq!(odd.wait(1), Some(500));
+        assert_eq!(odd.wait(1, true), Some(500));
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_is_asked_for_again_unless_a_call_had_begun() {
+        let cut = |code| Broke { shown: true, ..broke(code, 0) };
+        assert_eq!(cut(Code::StreamBroken).wait(2, true), Some(1000));
+        assert_eq!(cut(Code::StreamBroken).wait(3, true), None, "it counts as a try");
+        assert_eq!(cut(Code::StreamBroken).wait(1, false), None);
+        for code in [Code::Overloaded, Code::Server, Code::RateLimit, Code::Timeout, Code::Network] {
+            assert_eq!(cut(code).wait(1, true), None, "{code:?}: its provider has ended it, or nobody has");
+        }
+        assert_eq!(Broke { began: true, ..cut(Code::StreamBroken) }.wait(1, true), None);
+        assert_eq!(Broke { began: true, ..broke(Code::StreamBroken, 0) }.wait(1, true), None);
     }
 
     #[test]

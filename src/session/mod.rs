@@ -118,6 +118,8 @@ pub struct Session {
     copied_at: u64,
     /// The names of the providers that take over.
     fallback: Vec<String>,
+    /// Whether an answer that was cut in the middle is asked for again.
+    cut: bool,
     /// What a run may use up, and the session.
     budgets: (Budget, Budget),
     /// Whether an answer of no known cost has come since what is asked, and what it may cost, was configured last.
@@ -164,6 +166,7 @@ impl Session {
             imported_at: 0,
             copied_at: 0,
             fallback: Vec::new(),
+            cut: false,
             budgets: Default::default(),
             uncounted: false,
             tools: Registry::default(),
@@ -318,6 +321,7 @@ impl Session {
             },
             max_turns,
             fallback: &self.fallback,
+            cut: self.cut,
             own: self.provider(),
             budgets: &Budgets {
                 run: (self.budgets.0, current.sums, current.worked_ms),
@@ -702,6 +706,9 @@ impl Session {
         if let Some(config) = config {
             self.policy = Policy::from_record(config);
             self.fallback = config.get("fallback").and_then(texts).unwrap_or_default();
+            // An earlier version has not recorded it, and has not asked again.
+            let retry = config.get("retry").and_then(|retry| retry.get("cut"));
+            self.cut = retry == Some(&Value::Bool(true));
             let budget = |of| Budget::from_record(config.get("budgets").and_then(|budgets| budgets.get(of)));
             self.budgets = (budget("run"), budget("session"));
             let changed = |name: &&str| config.get(name) != self.config.get(name);

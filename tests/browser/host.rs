@@ -1,9 +1,10 @@
 //! A pump and everything that it tells.
 
 use crate::faults;
-use lodger::browser::{self, Deliver, Pump, Scope};
+use lodger::browser::{self, Deliver, Opening, Pump, Scope};
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, By, Notice, Options};
+use lodger::ports::Durability;
 use lodger::protocol::read;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -66,16 +67,14 @@ impl Host {
         let told = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&told);
         let sink = move |message: Deliver<'_>| log.borrow_mut().push(Told::new(&message));
-        let pump = Pump::open(
-            name.into(),
-            false,
-            false,
-            false,
-            Options::local_operator(),
-            Scope::new(),
-            Box::new(sink),
-        )
-        .await?;
+        let opening = Opening {
+            in_memory: false,
+            durability: Durability::Relaxed,
+            rejects: false,
+            page_tools: false,
+            operator: Options::local_operator(),
+        };
+        let pump = Pump::open(name.into(), opening, Scope::new(), Box::new(sink)).await?;
         Ok(Host { pump, told, last: Cell::new(0) })
     }
 

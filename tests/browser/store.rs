@@ -3,7 +3,7 @@
 use crate::faults;
 use crate::host::{Host, until};
 use fastrand::Rng;
-use lodger::browser::{self, Scope, Store};
+use lodger::browser::{self, Gone, Scope, Store};
 use lodger::error::Code;
 use lodger::harness::FORMAT_KEY;
 use lodger::ports::{Commit, Durability, Expect, Key, MemoryStore, Part, Read, StoreError, Table, Write};
@@ -17,8 +17,8 @@ const TABLES: [Table; 3] = [Table::Meta, Table::Entries, Table::Pages];
 struct Opened {
     store: Store,
     scope: Scope,
-    /// What the store said of other connections: `true`, deleted; `false`, an upgrade wants its place.
-    gone: Rc<RefCell<Vec<bool>>>,
+    /// Why the store said that its connection has to go.
+    gone: Rc<RefCell<Vec<Gone>>>,
 }
 
 async fn fresh(name: &str) -> Opened {
@@ -30,7 +30,8 @@ fn opened(name: &str) -> Opened {
     let scope = Scope::new();
     let gone = Rc::new(RefCell::new(Vec::new()));
     let log = Rc::clone(&gone);
-    let store = Store::new(name, false, &scope, Rc::new(move |deleted| log.borrow_mut().push(deleted)));
+    let store =
+        Store::new(name, false, Durability::Relaxed, &scope, Rc::new(move |why| log.borrow_mut().push(why)));
     Opened { store, scope, gone }
 }
 
@@ -280,7 +281,7 @@ async fn a_store_tells_of_an_upgrade_and_makes_way_when_it_is_closed() {
         *result.borrow_mut() = Some(faults::connect("lodger:upgrade", Some(99), false).await.unwrap());
     });
     until(|| (!gone.borrow().is_empty()).then_some(())).await;
-    assert_eq!(*gone.borrow(), [false]);
+    assert_eq!(*gone.borrow(), [Gone::Newer]);
     assert!(upgrading.borrow().is_none());
     store.close();
     let upgraded = until(|| upgrading.borrow_mut().take()).await;
@@ -288,6 +289,39 @@ async fn a_store_tells_of_an_upgrade_and_makes_way_when_it_is_closed() {
     // Closed is for good: this must not open the newer database.
     assert!(store.commit(&writes(vec![put("a", "2")])).await.is_err());
     browser::delete("upgrade").await.unwrap();
+}
+
+#[wasm_bindgen_test]
+async fn a_database_that_was_there_and_is_gone_is_told_and_not_made_anew() {
+    let Opened { store, scope, gone } = fresh("vanished").await;
+    store.commit(&writes(vec![put("a", "1")])).await.unwrap();
+    faults::cut(&scope);
+    browser::delete("vanished").await.unwrap();
+    assert_eq!(store.commit(&writes(vec![put("a", "2")])).await, Err(StoreError::Lost));
+    assert_eq!(*gone.borrow(), [Gone::Lost]);
+    assert!(!faults::database_exists("vanished").await);
+    store.close();
+    // Who opens it anew begins anew.
+    let Opened { store, .. } = opened("vanished");
+    assert_eq!(all(&store, Table::Meta).await, []);
+    store.close();
+    browser::delete("vanished").await.unwrap();
+}
+
+#[wasm_bindgen_test]
+async fn a_strict_store_flushes_each_commit_but_drafts() {
+    browser::delete("strict").await.unwrap();
+    let scope = Scope::new();
+    let store = Store::new("strict", false, Durability::Strict, &scope, Rc::new(|_| {}));
+    store.commit(&writes(vec![put("a", "1")])).await.unwrap();
+    let watched = faults::watch_writes(0);
+    store.commit(&writes(vec![put("a", "2")])).await.unwrap();
+    let draft = Write::Put { table: Table::Drafts, key: key(&["a"]), value: "1".into() };
+    store.commit(&writes(vec![draft])).await.unwrap();
+    assert_eq!(watched.seen(), ["strict", "relaxed"]);
+    drop(watched);
+    store.close();
+    browser::delete("strict").await.unwrap();
 }
 
 #[wasm_bindgen_test]

@@ -93,6 +93,8 @@ pub struct Config {
     pub models: Option<Catalog>,
     /// What is known of the model.
     known: Vec<(Option<String>, Known)>,
+    /// Whether an answer that was cut in the middle is asked for again.
+    pub retry_cut: bool,
     /// Whether runs that a lost page left go on of themselves.
     pub resume_auto: bool,
     /// What to do when a harness runs already.
@@ -123,6 +125,7 @@ impl Default for Config {
             skills: Vec::new(),
             models: None,
             known: Vec::new(),
+            retry_cut: true,
             resume_auto: false,
             if_running: IfRunning::Reject,
         }
@@ -157,6 +160,7 @@ impl Config {
                     config.tool_timeout_ms =
                         optional(value, name, |v, n| whole(v, n, 1, 86_400_000))?.unwrap_or(TOOL_TIMEOUT_MS);
                 }
+                "retry" => config.retry_cut = optional(value, name, retry)?.unwrap_or(true),
                 "resume" => config.resume_auto = word(value, name, &["hold", "auto"])? == 1,
                 "ifRunning" => {
                     config.if_running = match word(value, name, &["reject", "join", "takeover"])? {
@@ -376,6 +380,7 @@ impl Config {
             .maybe_text("reasoning", self.reasoning.and_then(|level| REASONING.get(level as usize)).copied())
             .maybe_text("providerOptions", self.provider_options.as_deref())
             .number("maxTurns", self.max_turns)
+            .maybe("retry", self.retry_cut.then(|| Object::new().flag("cut", true).done()))
             .maybe("budgets", self.budgets.clone())
             .maybe("capabilities", self.capabilities.as_deref().map(Value::from))
             .maybe_text("processType", self.process_type.map(Process::as_str))
@@ -404,6 +409,20 @@ impl Config {
             .text("model", self.model(None))
             .done()
     }
+}
+
+/// Whether a cut answer is asked for again, where somebody says so.
+fn retry(value: &Value, name: &str) -> Result<bool, ErrorInfo> {
+    let mut cut = true;
+    for (member, value) in object(value, name)? {
+        let path = [name, ".", member].concat();
+        cut = match (member.as_str(), value) {
+            ("cut", Value::Bool(cut)) => *cut,
+            ("cut", _) => return Err(invalid(&[&path, " must be true or false"].concat())),
+            _ => return Err(unknown(&path)),
+        };
+    }
+    Ok(cut)
 }
 
 /// Budgets as they are recorded.
@@ -487,6 +506,9 @@ mod tests {
             (json!({ "provider": { "kind": "openai-compatible" } }), "baseUrl"),
             (json!({ "provider": { "kind": "llama" } }), "llama"),
             (json!({ "maxTurns": "3" }), "maxTurns"),
+            (json!({ "retry": { "tries": 3 } }), "retry.tries"),
+            (json!({ "retry": { "cut": 1 } }), "retry.cut must be true or false"),
+            (json!({ "retry": false }), "retry must be an object"),
             (json!({ "ifRunning": "steal" }), "ifRunning"),
         ] {
             let error = error(patch);

@@ -34,8 +34,8 @@ impl Holding {
         match result {
             Ok(rows) => runner.setup.account = prompt::from_rows(rows.iter().map(String::as_str)),
             Err(error) if starting => return self.fail(core, runner, reads, error.info()),
-            // It was another configuration of a running agent: what it gave is there at the next start.
-            Err(_) => return,
+            // It was another configuration of a running agent: what it gives is tried again at the next start.
+            Err(error) => return core.tell_error(&error.info()),
         }
         if starting {
             self.look_around(core, reads);

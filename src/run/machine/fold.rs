@@ -154,8 +154,8 @@ impl Run {
                 let turn = self.awaited_turn(*call)?;
                 turn.said = Said::Cut(turn.more(blocks));
                 self.tries += 1;
-                let shown = !blocks.is_empty() || *shown == Some(true);
-                self.broke = Some(Broke { error: error.clone(), shown, draw: *draw, decided: false });
+                let (shown, began) = (!blocks.is_empty(), *shown == Some(true));
+                self.broke = Some(Broke { error: error.clone(), shown, began, draw: *draw, decided: false });
             }
             OfRun::Retrying { delay, .. } => {
                 self.broke.as_mut()?.decided = true;
@@ -352,7 +352,7 @@ impl Run {
         if self.on.as_deref().is_some_and(|on| own != Some(on) && !there(on)) {
             (self.on, self.tries) = (own.map(Into::into), 0);
             // What that one has failed at is no trouble of the first.
-            if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.shown) {
+            if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.shown && !broke.began) {
                 broke.decided = true;
             }
         }

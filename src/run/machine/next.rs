@@ -30,6 +30,8 @@ pub struct Rules<'a> {
     pub fallback: &'a [String],
     /// The name of the provider that the session was launched with; `None`: it has the one of all.
     pub own: Option<&'a str>,
+    /// Whether an answer that was cut in the middle is asked for again, as recorded.
+    pub cut: bool,
     /// What may be used up, and what was.
     pub budgets: &'a Budgets,
     /// How many tools run, of the run and of those that work for it.
@@ -182,7 +184,7 @@ impl Run {
         if broke.error.provider.offline {
             return Entry::Offline {};
         }
-        if let Some(delay) = broke.wait(self.tries) {
+        if let Some(delay) = broke.wait(self.tries, rules.cut) {
             return Entry::Retrying { attempt: self.tries + 1, delay };
         }
         let is_own = |name: &str| rules.own == Some(name);

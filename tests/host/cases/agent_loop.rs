@@ -125,7 +125,7 @@ fn going_on_with_nothing_is_nothing_to_resume() {
 /// ended is not run again, and what had come of the answer is not sent.
 #[test]
 fn a_new_run_goes_on_where_one_has_failed() {
-    let mut world = started();
+    let mut world = started_with(json!({ "retry": { "cut": false } }));
     let failed = send(&mut world, "one");
     world.answers(0, asks(&[("first", "send_mail")]));
     returns(&mut world, "first", "1");
@@ -838,6 +838,45 @@ fn a_failed_commit_ends_no_run_and_the_next_start_goes_on() {
     assert_eq!(world.must(0, "resume", json!({}))["runId"], run.as_str());
     world.answers(0, says("found"));
     assert_eq!(last(&world, "agent:session-completed")["text"], "found");
+}
+
+/// Nothing of what is refused is stored, and whatever has failed works once there is room.
+#[test]
+fn a_full_disk_is_told_as_that_by_each_command_and_the_next_start_goes_on() {
+    let paths = [
+        ("sendMessage", json!({ "text": "more" }), true),
+        ("sessions.launch", json!({ "id": "more" }), true),
+        ("stopAgent", json!({}), true),
+        ("startAgent", json!({ "ifRunning": "join" }), false),
+        ("sessions.rename", json!({ "id": "kept", "displayName": "Other" }), true),
+        ("sessions.rename", json!({ "id": "kept", "displayName": "Other" }), false),
+        ("sessions.stop", json!({ "id": "kept" }), true),
+        ("sessions.bench", json!({ "id": "kept" }), true),
+        ("clearConversation", json!({}), true),
+        ("clearConversation", json!({}), false),
+        ("pages.create", json!({ "title": "More" }), true),
+        ("pages.create", json!({ "title": "More" }), false),
+    ];
+    for (name, args, running) in paths {
+        let mut world = started();
+        send(&mut world, "hello");
+        world.answers(0, says("first"));
+        world.must(0, "sessions.launch", json!({ "id": "kept" }));
+        if !running {
+            world.must(0, "stopAgent", json!({}));
+        }
+        let before = world.journal.rows.len();
+        world.full = true;
+        assert_eq!(world.fails(0, name, args.clone()).code, Code::QuotaExceeded, "{name}");
+        world.full = false;
+        assert_eq!(world.journal.rows.len(), before, "{name}");
+        start(&mut world, json!({ "ifRunning": "join" }));
+        send(&mut world, "and now?");
+        world.answers(0, says("here"));
+        assert_eq!(last(&world, "agent:session-completed")["text"], "here", "{name}");
+        world.must(0, name, args);
+        world.journal.audit(&world.disk).unwrap();
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::support::calm::*;
 use crate::support::script::{self, answer};
 use crate::support::sim::World;
+use crate::support::streams::{framed, one_call};
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
 use lodger::journal::{Entry, Row};
@@ -176,8 +177,160 @@ fn three_tries_are_all_and_the_next_answer_has_three_again() {
 }
 
 #[test]
-fn what_was_shown_is_not_asked_again() {
+fn an_answer_that_was_cut_is_asked_for_again_and_that_is_a_try() {
     let mut world = started();
+    send(&mut world, "hello");
+    world.streams(0, 0, "hal");
+    world.breaks(0, trouble(Code::StreamBroken));
+    let notice = last(&world, "agent:notice");
+    assert_eq!((&notice["kind"], &notice["attempt"]), (&json!("retry"), &json!(2)));
+    assert_eq!(notice["error"]["code"], "stream_broken");
+    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal", "it is shown until there is another");
+    wait(&mut world);
+    let told = |world: &World| {
+        let chunk = last(world, "agent:message-chunk");
+        (chunk["offset"].clone(), chunk["text"].clone())
+    };
+    world.streams(0, 0, "good");
+    assert_eq!(told(&world), (json!(0), json!("good")), "the new answer takes its place");
+    world.breaks(0, trouble(Code::StreamBroken));
+    wait(&mut world);
+    world.answers(0, says("hello there"));
+    assert_eq!(history(&mut world)[1]["parts"], json!([{ "type": "text", "text": "hello there" }]));
+    let tries = ["called", "failed", "retrying", "due"];
+    assert_eq!(rows(&world), [&tries[..], &tries, &["called", "answered", "ended"]].concat());
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn an_answer_that_is_cut_each_time_fails_after_three_tries_with_the_most_that_was_said() {
+    let mut world = started();
+    send(&mut world, "hello");
+    for (cut, text) in ["ha", "hello th", "hel"].into_iter().enumerate() {
+        if cut > 0 {
+            wait(&mut world);
+        }
+        world.streams(0, 0, text);
+        world.breaks(0, trouble(Code::StreamBroken));
+    }
+    world.pass(0, 60_000);
+    assert_eq!(notices(&world).len(), 2);
+    assert!(world.pages[0].models.is_empty());
+    assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
+    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hello th");
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn the_wait_for_a_cut_answer_outlives_its_page_and_a_stop_ends_it() {
+    let mut world = started();
+    send(&mut world, "hello");
+    world.streams(0, 0, "hal");
+    world.breaks(0, trouble(Code::StreamBroken));
+    let mut world = lost(world, json!({ "resume": "auto" }));
+    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal");
+    world.pass(0, 500);
+    world.answers(0, says("hello"));
+    assert_eq!(history(&mut world)[1]["parts"], json!([{ "type": "text", "text": "hello" }]));
+    send(&mut world, "again");
+    world.streams(0, 0, "wel");
+    world.breaks(0, trouble(Code::StreamBroken));
+    world.must(0, "interrupt", json!({}));
+    world.pass(0, 60_000);
+    assert!(world.pages[0].models.is_empty());
+    let answer = &history(&mut world)[3];
+    assert_eq!((&answer["status"], &answer["parts"][0]["text"]), (&json!("interrupted"), &json!("wel")));
+    world.journal.audit(&world.disk).unwrap();
+}
+
+/// The connection breaks at each event of an answer. Where a call had begun, a person has seen that: nothing is asked again.
+#[test]
+fn an_answer_of_each_wire_that_ends_too_soon_is_asked_for_again() {
+    let text = |wire| match wire {
+        Wire::Anthropic => {
+            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "hal" } })
+        }
+        Wire::OpenAiChat => json!({ "choices": [{ "index": 0, "delta": { "content": "hal" } }] }),
+        Wire::OpenAiResponses => {
+            json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "hal" })
+        }
+        Wire::Ollama => json!({ "message": { "content": "hal" }, "done": false }),
+    };
+    let begins = |wire| match wire {
+        Wire::Anthropic => vec![
+            json!({ "type": "message_start", "message": { "id": "m", "content": [] } }),
+            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        ],
+        Wire::OpenAiResponses => vec![
+            json!({ "type": "response.output_item.added", "output_index": 0, "item": { "type": "message", "content": [] } }),
+        ],
+        Wire::OpenAiChat | Wire::Ollama => vec![],
+    };
+    for wire in [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Ollama] {
+        let texts: Vec<_> = begins(wire).into_iter().chain([text(wire)]).collect();
+        let calls = one_call(wire, "get_fact", &["{", "}"], json!({})).events;
+        for events in [&texts, &calls] {
+            for until in 1..events.len().min(5) {
+                let mut world = started();
+                send(&mut world, "hello");
+                let (call, _) = world.model(0);
+                let mut decoder = Decoder::new(wire);
+                let mut begun = false;
+                for event in &events[..until] {
+                    let harness = &mut world.pages[0].harness;
+                    let mut sink = |delta: Delta<'_>| {
+                        begun |= delta.kind == DeltaKind::ToolCall;
+                        assert!(harness.delta(call, delta));
+                    };
+                    decoder.push(framed(wire, event).as_bytes(), &mut sink).unwrap();
+                }
+                world.pages[0].harness.flush(world.now, call, Usage::default());
+                let Err((error, _)) = decoder.finish() else { continue };
+                assert_eq!(error.code, Code::StreamBroken, "{wire:?} {until}");
+                world.breaks(0, error);
+                assert_eq!(notices(&world).len(), usize::from(!begun), "{wire:?} {until} {events:?}");
+                if begun {
+                    assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
+                    continue;
+                }
+                wait(&mut world);
+                world.answers(0, says("whole"));
+                assert_eq!(last(&world, "agent:session-completed")["text"], "whole");
+                assert_eq!(history(&mut world)[1]["parts"], json!([{ "type": "text", "text": "whole" }]));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cut_answer_after_a_tool_with_an_effect_runs_that_tool_once() {
+    let mut world = started();
+    send(&mut world, "hello");
+    world.answers(0, asks(&[("mail", "send_mail")]));
+    returns(&mut world, "mail", "1");
+    world.streams(0, 0, "se");
+    world.breaks(0, trouble(Code::StreamBroken));
+    wait(&mut world);
+    world.answers(0, says("sent"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "sent");
+    assert_eq!(rows(&world).iter().filter(|kind| *kind == "ordered").count(), 1);
+}
+
+#[test]
+fn what_its_provider_has_ended_in_the_middle_is_not_asked_again() {
+    for code in [Code::Overloaded, Code::Server, Code::Timeout] {
+        let mut world = started();
+        send(&mut world, "hello");
+        world.streams(0, 0, "hal");
+        world.breaks(0, trouble(code));
+        assert!(notices(&world).is_empty());
+        assert_eq!(last(&world, "agent:error")["code"], code.as_str());
+    }
+}
+
+#[test]
+fn what_was_shown_is_not_asked_again_where_the_page_does_not_want_it() {
+    let mut world = started_with(json!({ "retry": { "cut": false } }));
     send(&mut world, "hello");
     world.streams(0, 0, "hal");
     world.breaks(0, trouble(Code::StreamBroken));

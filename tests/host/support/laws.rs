@@ -728,6 +728,10 @@ struct RunTold {
     stage: Stage,
     calls: BTreeMap<String, (bool, bool)>,
     parts: BTreeMap<u64, String>,
+    /// The answer that is shown was cut, and is asked for again: the next words take its place.
+    cut: bool,
+    /// They have.
+    replaced: bool,
 }
 
 /// What one page was told, since it was opened.
@@ -852,6 +856,8 @@ impl Told {
             stage: Stage::Unheard,
             calls: BTreeMap::new(),
             parts: BTreeMap::new(),
+            cut: false,
+            replaced: false,
         });
         told.seq += 1;
         law(detail["seq"] == told.seq, || format!("seq should be {}", told.seq))?;
@@ -875,6 +881,8 @@ impl Told {
             told.stage = Stage::Open;
         }
         self.benches |= kind == "agent:notice" && detail["kind"] == "offline";
+        told.cut |=
+            kind == "agent:notice" && detail["kind"] == "retry" && detail["error"]["code"] == "stream_broken";
         // A held run that is ended and never goes on is not begun again in this epoch.
         if told.stage == Stage::Unheard && lost && phase != "start" {
             told.stage = Stage::Open;
@@ -920,7 +928,7 @@ impl Told {
             law(outcome == ended.outcome, || format!("the journal says {:?}", ended.outcome))?;
             let open = told.calls.iter().find(|(_, (begun, over))| *begun && !over);
             law(open.is_none(), || format!("the run ends before its call {open:?}"))?;
-            if let Some(run) = journal.fold.run(run).filter(|_| !self.benches) {
+            if let Some(run) = journal.fold.run(run).filter(|_| !self.benches && !told.cut) {
                 told.shows_what_is_kept(&journal.fold, run, lost)?;
             }
         }
@@ -939,8 +947,9 @@ impl RunTold {
         }
         let part = detail["part"].as_u64().ok_or("a chunk without a part")?;
         let text = detail["text"].as_str().filter(|text| !text.is_empty()).ok_or("an empty chunk")?;
-        if again && detail["offset"] == 0 {
-            self.parts.split_off(&part);
+        if (again || self.cut) && detail["offset"] == 0 {
+            self.replaced |= !self.parts.split_off(&part).is_empty() && self.cut;
+            self.cut = false;
         }
         let shown = self.parts.entry(part).or_default();
         let offset = shown.encode_utf16().count() as u64;
@@ -1002,7 +1011,7 @@ impl RunTold {
         let shown: Vec<&str> = self.parts.values().map(String::as_str).collect();
         // What was said before a loss is kept where going on came to less; thinking says nothing.
         let said = |part: &&Value| part["type"] == "text";
-        let had_more = lost && parts.iter().any(|part| said(&part));
+        let had_more = (lost || self.replaced) && parts.iter().any(|part| said(&part));
         law(kept.ends_with(&shown) || had_more, || format!("shown is {shown:?}, and kept is {kept:?}"))
     }
 }

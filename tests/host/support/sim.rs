@@ -244,6 +244,8 @@ const KEY: u32 = 56;
 pub struct World {
     pub now: Millis,
     pub disk: MemoryStore,
+    /// No commit finds room on it.
+    pub full: bool,
     /// Whether the marker outside of it is set.
     marker: bool,
     pub pages: Vec<Page>,
@@ -267,6 +269,7 @@ impl World {
         World {
             now: 1_000_000,
             disk: MemoryStore::new(),
+            full: false,
             marker: false,
             pages: Vec::new(),
             account: BTreeMap::new(),
@@ -737,6 +740,7 @@ impl World {
     /// The commit in flight comes to this end; `Ok` may still be a conflict.
     pub fn finish_commit(&mut self, page: usize, fate: Result<(), StoreError>) {
         let Some((id, commit)) = self.pages[page].commit.take() else { return };
+        let fate = if self.full { Err(StoreError::Quota) } else { fate };
         let result = fate.and_then(|()| self.land(&commit));
         if let Err(error) = &result {
             self.note(match error {
@@ -1414,6 +1418,9 @@ impl World {
         }
         if self.rng.u8(..3) == 0 {
             config["maxTurns"] = self.rng.u8(1..4).into();
+        }
+        if self.rng.u8(..3) == 0 {
+            config["retry"] = json!({ "cut": self.rng.bool() });
         }
         match self.rng.u8(..4) {
             0 => config["instructions"] = "Be short.".into(),

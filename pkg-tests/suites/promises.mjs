@@ -1,0 +1,378 @@
+// What a page may rely on. A command that resolves is stored; storage that is taken away is told as that. A run's result always
+// comes, and a full disk has one code on each path.
+import assert from "node:assert/strict";
+import { gate, stream } from "../servers/raw.mjs";
+import { message } from "../servers/sse.mjs";
+
+const HOSTS = ["page", "worker"];
+
+export default function (test) {
+  for (const host of HOSTS) {
+    acknowledgements(test, host);
+    cleared(test, host);
+  }
+  results(test);
+  full(test);
+}
+
+// ------------------------------------------------------------------ acknowledgements
+
+/** Keeps the transactions that write as they complete: their tables, and how sure they were. */
+function writes() {
+  globalThis.written = [];
+  const { transaction } = IDBDatabase.prototype;
+  IDBDatabase.prototype.transaction = function (...args) {
+    const begun = transaction.apply(this, args);
+    const note = { tables: [...begun.objectStoreNames], sure: begun.durability };
+    if (begun.mode === "readwrite") begun.addEventListener("complete", () => { written.push(note); globalThis.tell?.(note); });
+    return begun;
+  };
+}
+
+/** The same in the worker of the package, which tells the page. */
+function writesOfWorkers(writes) {
+  globalThis.written = [];
+  new BroadcastChannel("written").onmessage = ({ data }) => written.push(data);
+  const { Worker } = globalThis;
+  globalThis.Worker = function (url, options) {
+    const code = `import "${new URL(url, location.href)}"; (${writes})(); const out = new BroadcastChannel("written"); globalThis.tell = (note) => out.postMessage(note);`;
+    return new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })), options);
+  };
+}
+
+function acknowledgements(test, host) {
+  for (const durability of ["relaxed", "strict"]) {
+    test(`an acknowledgement is ${durability === "strict" ? "flushed" : "not flushed"}, an effect always is: durability "${durability}" [${host}]`, async (t) => {
+      const answer = [message({ tool: "charge", id: "toolu_a" }), message("Done.")];
+      const route = await t.raw(...[answer, answer, answer, answer].flat());
+      const page = await t.tab();
+      if (host === "worker") await page.evaluate(`(${writesOfWorkers})(${JSON.stringify(String(writes))})`);
+      else await page.evaluate(writes);
+      const seen = await page.evaluate(async ([base, options]) => {
+        const ws = await lodger.openWorkspace("w", options);
+        const last = () => written.findLast(({ tables }) => tables.includes("entries")).sure;
+        const effects = [];
+        ws.tools.register({ name: "charge", description: "Charges.", inputSchema: { type: "object", properties: {} }, execute: async () => { effects.push(options.host === "page" ? last() : await flushed(2 * effects.length + 1)); return "ok"; } });
+        // What a worker has written is told by another way than its calls. Each run flushes twice: before its effect, and at its end.
+        const flushed = async (count) => { while (written.filter(({ tables, sure }) => tables.includes("entries") && sure === "strict").length < count) await T.turn(); return "strict"; };
+        await ws.startAgent({ provider: T.anthropic(base) });
+        const acks = [];
+        for (let n = 0; n < 4; n++) {
+          const run = await ws.sendMessage(`Charge ${n}`);
+          if (options.host === "page") acks.push(last());
+          await run.result;
+        }
+        await ws.pages.create({ title: "A page" });
+        const changed = () => written.findLast(({ tables }) => tables.includes("pages"));
+        while (!changed()) await T.turn();
+        const pages = changed().sure;
+        return { acks, effects, pages, all: written };
+      }, [route.base, { host, ...(durability === "strict" && { durability }) }]);
+      assert.deepEqual(seen.effects, Array(4).fill("strict"), "before an effect");
+      if (host === "page") assert.deepEqual(seen.acks, Array(4).fill(durability), "before an acknowledgement");
+      assert.equal(seen.pages, "strict", "a change of a page is an effect");
+      const others = seen.all.filter(({ tables }) => tables.some((table) => table !== "drafts"));
+      if (durability === "strict") assert.deepEqual(others.filter(({ sure }) => sure !== "strict"), [], "every commit but drafts");
+      else assert.ok(others.some(({ sure }) => sure === "relaxed"));
+      assert.deepEqual(route.violations, []);
+    });
+  }
+
+  test(`durability is one of two words, and the same while it is open [${host}]`, async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async (host) => {
+      await lodger.openWorkspace("w", { host, durability: "strict" });
+      const refused = (options) => T.refused(lodger.openWorkspace("w", { host, ...options }));
+      return [await refused({ durability: "relaxed" }), await T.refused(lodger.openWorkspace("v", { host, durability: "sure" }))].map(({ code, message }) => [code, message]);
+    }, host);
+    assert.deepEqual(seen.map(([code]) => code), ["invalid_config", "invalid_config"]);
+    assert.match(seen[1][1], /durability must be "relaxed" or "strict"/);
+  });
+}
+
+// ------------------------------------------------------------------ storage that is taken away
+
+/** What a person does in the browser's settings. */
+async function clear(t, page, storageTypes) {
+  const cdp = await (await t.context()).newCDPSession(page);
+  await cdp.send("Storage.clearDataForOrigin", { origin: t.env.site.url, storageTypes });
+}
+
+function cleared(test, host) {
+  for (const types of ["all", "indexeddb"]) {
+    test(`site data (${types}) that is cleared while a run works is told as storage_lost, everywhere [${host}]`, async (t) => {
+      const whole = message("One two three.");
+      const hold = gate();
+      const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)), message("Anew."));
+      const pages = [await t.tab(), await t.tab()];
+      for (const page of pages) {
+        await page.evaluate(async (host) => {
+          globalThis.rec = T.record();
+          globalThis.ws = await lodger.openWorkspace("w", { host });
+          globalThis.view = ws.view();
+          view.subscribe(() => {});
+        }, host);
+      }
+      const [page, viewer] = pages;
+      await page.evaluate(async (base) => {
+        await ws.startAgent({ provider: T.anthropic(base) });
+        globalThis.run = await ws.sendMessage("Count.");
+        await rec.chunk();
+      }, route.base);
+      await viewer.evaluate(async () => { globalThis.run = (await ws.history()).at(-1).runId; await rec.chunk(); globalThis.ended = T.settle(ws.wait(run)); });
+      await clear(t, page, types);
+      const seen = await page.evaluate(async () => {
+        const { outcome, text, error } = await run.result;
+        await T.turn();
+        const commands = [() => ws.history(), () => ws.sendMessage("More."), () => ws.pages.tree(), () => ws.sessions.list(), () => ws.startAgent(), () => ws.keys.list(), () => ws.wait(run.runId)];
+        const codes = [];
+        for (const command of commands) codes.push((await T.refused(command)).code);
+        const { status, error: shown } = view.getSnapshot();
+        return T.plain({ outcome, text, error, codes, status, shown, lifecycle: ws.status().lifecycle, told: rec.events.filter(({ type }) => type === "agent:error").map(({ detail }) => detail.code) });
+      });
+      hold.open();
+      assert.deepEqual([seen.outcome, seen.error.code, seen.text.startsWith("One")], ["unknown", "storage_lost", true]);
+      assert.match(seen.error.message, /is gone/);
+      assert.match(seen.error.hint, /open it again/);
+      assert.deepEqual([...new Set(seen.codes)], ["storage_lost"]);
+      assert.deepEqual([seen.status, seen.shown.code, seen.lifecycle], ["error", "storage_lost", "Stopped"]);
+      assert.deepEqual(seen.told, ["storage_lost"]);
+      const other = await viewer.evaluate(async () => [(await ended).error?.code, (await T.refused(ws.history())).code]);
+      assert.deepEqual(other, ["storage_lost", "storage_lost"]);
+      const anew = await page.evaluate(async ([base, host]) => {
+        const ws = await lodger.openWorkspace("w", { host });
+        const before = (await ws.history()).length;
+        await ws.startAgent({ provider: T.anthropic(base) });
+        return { before, text: (await ws.run("Again?")).text };
+      }, [route.base, host]);
+      assert.deepEqual(anew, { before: 0, text: "Anew." });
+    });
+  }
+
+  test(`site data that is cleared while nothing happens is told at once [${host}]`, async (t) => {
+    const page = await t.tab();
+    await page.evaluate(async (host) => {
+      globalThis.rec = T.record();
+      globalThis.ws = await lodger.openWorkspace("w", { host });
+      await ws.pages.create({ title: "A page" });
+    }, host);
+    await clear(t, page, "all");
+    const seen = await page.evaluate(async () => {
+      await rec.seen(({ type, detail }) => type === "agent:error" && detail.code === "storage_lost");
+      return [(await T.refused(ws.pages.tree())).code, (await (await lodger.openWorkspace("w")).pages.tree()).length];
+    });
+    assert.deepEqual(seen, ["storage_lost", 0]);
+  });
+}
+
+// ------------------------------------------------------------------ results
+
+/** The package from its modules: only there can a test reach into the wasm and break it. */
+const fromModules = (page) => page.evaluate(async () => {
+  const [{ createPackage }, glue, { ROOMS }] = await Promise.all(["package.js", "lodger_glue.js", "rooms.js"].map((file) => import(`/modules/${file}`)));
+  globalThis.lodger = createPackage(glue, (room) => (room ? ROOMS[room]() : new URL("/lodger/lodger.wasm", location.href)));
+  globalThis.breakDown = glue.break_down;
+});
+
+function results(test) {
+  /** Each way in which a page may lose a run: what its result is then. */
+  const WAYS = {
+    "close()": [() => ws.close(), "unknown", "workspace_closed"],
+    "deleteWorkspace()": [() => lodger.deleteWorkspace("w"), "unknown", "workspace_deleted"],
+    "a panic": [() => { try { breakDown(); } catch { /* the trap itself */ } }, "unknown", "panicked"],
+    "a newer version of the database": [() => { const open = indexedDB.open("lodger:w", 99); open.onsuccess = () => open.result.close(); }, "unknown", "workspace_closed"],
+    "a write that fails": [() => {
+      const { transaction } = IDBDatabase.prototype;
+      IDBDatabase.prototype.transaction = function (...args) {
+        const begun = transaction.apply(this, args);
+        if (begun.mode === "readwrite") {
+          Object.defineProperty(begun, "error", { value: new DOMException("", "QuotaExceededError") });
+          queueMicrotask(() => { try { begun.abort(); } catch { /* it is over */ } });
+        }
+        return begun;
+      };
+      ws.sendMessage("More.", { whenBusy: "queue" }).catch(() => {});
+    }, "unknown", "quota_exceeded"],
+    "stopAgent()": [() => ws.stopAgent(), "interrupted", undefined],
+    "interrupt()": [() => ws.interrupt(), "interrupted", undefined],
+    "clearConversation()": [() => ws.clearConversation(), "interrupted", undefined],
+    "setOperator(null)": [async () => { await ws.setOperator(null); globalThis.release(); }, "completed", undefined],
+  };
+  for (const [way, [act, outcome, code]] of Object.entries(WAYS)) {
+    test(`run.result resolves, and textStream ends: ${way}`, async (t) => {
+      t.allowError(/panicked|unreachable|break_down/);
+      const whole = message("One two three.");
+      const hold = gate();
+      const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)), message("More."));
+      t.signal("release", () => hold.open());
+      const page = await t.tab();
+      await fromModules(page);
+      const seen = await page.evaluate(async ([base, act]) => {
+        const unhandled = [];
+        addEventListener("unhandledrejection", ({ reason }) => unhandled.push(String(reason)));
+        globalThis.release = () => T.tell("release");
+        globalThis.ws = await lodger.openWorkspace("w");
+        const rec = T.record();
+        await ws.startAgent({ provider: T.anthropic(base) });
+        const run = await ws.sendMessage("Count.");
+        const early = run.result;
+        await rec.chunk();
+        const stream = (async () => { let text = ""; try { for await (const piece of run.textStream) text += piece; } catch (error) { return [text, error.code]; } return [text]; })();
+        await (0, eval)(`(${act})`)();
+        const result = await early;
+        const again = await run.result;
+        await T.turn();
+        return T.plain({ result, same: again === result, stream: await stream, unhandled });
+      }, [route.base, String(act)]);
+      hold.open();
+      assert.deepEqual([seen.result.outcome, seen.result.error?.code], [outcome, code]);
+      assert.ok(seen.same && typeof seen.result.runId === "string" && typeof seen.result.turns === "number", JSON.stringify(seen));
+      // What was erased is not said again.
+      if (way !== "clearConversation()") assert.match(seen.result.text, /^One/);
+      assert.match(seen.stream[0], /^One/);
+      assert.equal(seen.stream[1], code);
+      assert.deepEqual(seen.unhandled, []);
+    });
+  }
+
+  test("run.result of a run that another tab has taken over is what that tab's run comes to", async (t) => {
+    const whole = message("One two three.");
+    const hold = gate();
+    const route = await t.raw(stream(whole.slice(0, 4), hold), message("One two four."));
+    const [a, b] = [await t.tab(), await t.tab()];
+    for (const page of [a, b]) await page.evaluate(async () => { globalThis.ws = await lodger.openWorkspace("w"); globalThis.rec = T.record(); });
+    await a.evaluate(async (base) => {
+      await ws.startAgent({ provider: T.anthropic(base), ifRunning: "join" });
+      globalThis.run = await ws.sendMessage("Count.");
+      globalThis.result = run.result;
+      await rec.chunk();
+    }, route.base);
+    await b.evaluate((base) => ws.startAgent({ provider: T.anthropic(base), ifRunning: "takeover" }), route.base);
+    const result = await a.evaluate(async () => T.plain(await result));
+    hold.open();
+    assert.deepEqual([result.outcome, result.text], ["completed", "One two four."]);
+  });
+}
+
+// ------------------------------------------------------------------ a full disk
+
+/** While `full` is set, no transaction that writes comes to its end, in any database. */
+function disk() {
+  globalThis.full = false;
+  const { transaction } = IDBDatabase.prototype;
+  IDBDatabase.prototype.transaction = function (...args) {
+    const begun = transaction.apply(this, args);
+    if (full && begun.mode === "readwrite") {
+      Object.defineProperty(begun, "error", { value: new DOMException("no room", "QuotaExceededError") });
+      queueMicrotask(() => { try { begun.abort(); } catch { /* it is over */ } });
+    }
+    return begun;
+  };
+  const { getFileHandle } = FileSystemDirectoryHandle.prototype;
+  FileSystemDirectoryHandle.prototype.getFileHandle = async function (name, options) {
+    if (full && options?.create) throw new DOMException("no room", "QuotaExceededError");
+    return getFileHandle.call(this, name, options);
+  };
+}
+
+function full(test) {
+  const skill = { name: "greet", description: "To greet.", template: "Say hello.", scope: "account" };
+  /** What is asked of a full disk; `stops`: the agent is lost by that, and has to be started again. */
+  const PATHS = {
+    "startAgent, the epoch": { act: () => ws.startAgent({ provider }), idle: true },
+    "startAgent, skills of the account": { act: (skill) => ws.startAgent({ provider, skills: [skill] }), idle: true },
+    "configureAgent, skills of the account": { act: async (skill) => { const told = rec.seen(({ type }) => type === "agent:error"); await ws.configureAgent({ skills: [skill] }); throw (await told).detail; } },
+    "sendMessage": { act: () => ws.run("More.") },
+    "sendMessage with a file": { act: () => ws.sendMessage({ text: "Look.", files: [new Blob(["text"], { type: "text/plain" })] }) },
+    "pages.create": { act: () => ws.pages.create({ title: "More" }) },
+    "pages.update": { act: () => ws.pages.update("kept", { content: "more" }) },
+    "tools.execute of a page tool": { act: () => ws.tools.execute("create_page", { title: "More" }) },
+    "keys.set": { act: () => ws.keys.set("anthropic", "sk-ant-0123456789") },
+    "sessions.launch": { act: () => ws.sessions.launch({ id: "more" }) },
+    "sessions.launch with messages": { act: () => ws.sessions.launch({ id: "more", messages: [{ role: "user", parts: [{ type: "text", text: "Before." }] }] }) },
+    "sessions.rename": { act: () => ws.sessions.rename("kept", "Other") },
+    "sessions.rename, without an agent": { act: () => ws.sessions.rename("kept", "Other"), idle: true },
+    "sessions.fork": { act: () => ws.sessions.fork("default") },
+    "sessions.fork, without an agent": { act: () => ws.sessions.fork("default"), idle: true },
+    "sessions.import": { act: () => ws.sessions.import(file) },
+    "sessions.import, without an agent": { act: () => ws.sessions.import(file), idle: true },
+    "sessions.remove": { act: () => ws.sessions.remove("kept") },
+    "clearConversation": { act: () => ws.clearConversation() },
+    "clearConversation, without an agent": { act: () => ws.clearConversation(), idle: true },
+    "queue": { act: () => ws.sendMessage("More.", { whenBusy: "queue" }) },
+    "stopAgent": { act: () => ws.stopAgent() },
+  };
+  for (const [path, { act, idle = false }] of Object.entries(PATHS)) {
+    test(`no room: ${path} is quota_exceeded, what is stored stays, and it works once there is room`, async (t) => {
+      const page = await t.tab({ init: disk });
+      const seen = await page.evaluate(async ([act, idle, skill]) => {
+        globalThis.rec = T.record();
+        globalThis.ws = await lodger.openWorkspace("w");
+        globalThis.provider = scriptedModel(["First.", "Second.", "Third.", "Fourth."]);
+        await ws.startAgent({ provider });
+        await ws.run("Hello.");
+        await ws.pages.create({ title: "Kept", content: "little" });
+        await ws.sessions.launch({ id: "kept" });
+        globalThis.file = await ws.sessions.export("default");
+        if (idle) await ws.stopAgent();
+        rec.clear();
+        full = true;
+        const error = T.plain(await (0, eval)(`(${act})`)(skill).then((value) => ({ value }), ({ code, hint, message }) => ({ code, hint, message })));
+        await T.turn();
+        full = false;
+        // The agent that was lost is started again; where it was not, that changes nothing.
+        await ws.startAgent({ provider, ifRunning: "join" });
+        const text = (await ws.run("And now?")).text;
+        const states = (await ws.sessions.list({ withVerification: true })).map(({ session, hmac_status }) => [session.id, hmac_status]);
+        const again = T.plain(await T.settle(() => (0, eval)(`(${act})`)(skill)));
+        return { error, text, states: states.sort(), history: (await ws.history()).map(T.textOf), page: (await ws.pages.read("kept")).content, again };
+      }, [String(act), idle, skill]);
+      assert.equal(seen.error.code, "quota_exceeded", JSON.stringify(seen.error));
+      assert.ok(seen.error.hint || seen.error.message);
+      assert.match(seen.text, /^(Second|Third|Fourth)\.$/);
+      assert.deepEqual(seen.states.filter(([id]) => id === "default" || id === "kept"), [["default", "verified"], ["kept", "verified"]]);
+      assert.ok(path.startsWith("clearConversation") || seen.history.includes("Hello."), JSON.stringify(seen.history));
+      assert.ok(path === "pages.update" || seen.page === "little");
+    });
+  }
+
+  test("no room for the key that signs: nothing is stored unsigned", async (t) => {
+    const page = await t.tab({ init: disk });
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w");
+      const provider = scriptedModel(["First."]);
+      // Of the transactions of a first start, only the one for that key finds no room.
+      const { transaction } = IDBDatabase.prototype;
+      let hit = 0;
+      IDBDatabase.prototype.transaction = function (tables, mode, ...rest) {
+        full = mode === "readwrite" && tables === "vault" && !hit++;
+        try { return transaction.call(this, tables, mode, ...rest); } finally { full = false; }
+      };
+      const error = await T.settle(() => ws.startAgent({ provider }));
+      await ws.startAgent({ provider, ifRunning: "join" });
+      await ws.run("Hello.");
+      return { hit: hit > 0, error: error.error?.code, status: (await ws.sessions.status("default")).hmac_status };
+    });
+    assert.deepEqual(seen, { hit: true, error: "quota_exceeded", status: "verified" });
+  });
+
+  test("no room for the marker: nothing fails, and the next opening sets it", async (t) => {
+    const page = await t.tab({ init: disk });
+    const seen = await page.evaluate(async () => {
+      const { getFileHandle } = FileSystemDirectoryHandle.prototype;
+      let failed = 0;
+      FileSystemDirectoryHandle.prototype.getFileHandle = async function (name, options) {
+        if (options?.create && !failed++) throw new DOMException("no room", "QuotaExceededError");
+        return getFileHandle.call(this, name, options);
+      };
+      const ws = await lodger.openWorkspace("w");
+      await ws.pages.create({ title: "One" });
+      while (!failed) await T.turn();
+      await ws.close();
+      const again = await lodger.openWorkspace("w");
+      while (!(await T.markers()).length) await T.turn();
+      return [(await again.pages.tree()).length, failed];
+    });
+    assert.deepEqual(seen, [1, 2]);
+  });
+}
