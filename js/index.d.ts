@@ -1001,13 +1001,21 @@ export interface Page {
   createdAt: number;
   updatedAt: number;
 }
-export interface PageNode { slug: string; title: string; children: PageNode[] }
+/**
+ * `damaged`: its stored row is not what was written last (`corrupt`), or a newer version of lodger has written it
+ * (`newer_version`). Whatever needs its text rejects with this code. Such pages stand last, at the top; the title is its slug
+ * where no title is known any more.
+ */
+export interface PageNode { slug: string; title: string; children: PageNode[]; damaged?: PageDamage }
+export interface PageDamage { code: "corrupt" | "newer_version"; why: string }
+/** Of one that is damaged, `content` is empty and `at` is 0. */
+export interface PageVersion { version: number; at: number; content: string; damaged?: PageDamage }
 
 /** The workspace's pages: here the page's own code does what the agent's page tools do. Needs no running agent. */
 export interface Pages {
   /** @throws {LodgerError} `slug_taken`, `page_not_found` (the parent) */
   create(page: { title: string; content?: string; parentSlug?: string | null; slug?: string }): Promise<Page>;
-  /** @throws {LodgerError} `page_not_found` */
+  /** @throws {LodgerError} `page_not_found`; `corrupt`: it is damaged (`PageNode.damaged`), and so with all that needs its text */
   read(slug: string): Promise<Page>;
   /** All pages, or a page with those below it. @throws {LodgerError} `page_not_found` */
   tree(rootSlug?: string): Promise<PageNode[]>;
@@ -1019,15 +1027,18 @@ export interface Pages {
   rename(slug: string, title: string): Promise<Page>;
   /** `position`: default last. @throws {LodgerError} `page_not_found`, `page_cycle` */
   move(slug: string, to: { parentSlug: string | null; position?: number }): Promise<Page>;
-  /** Into the trash. @throws {LodgerError} `page_not_found` */
+  /** Into the trash; of a damaged page what is whole of it, if anything is. @throws {LodgerError} `page_not_found` */
   delete(slug: string): Promise<void>;
   trash(): Promise<Page[]>;
-  /** Out of the trash. @throws {LodgerError} `page_not_found` */
+  /**
+   * Out of the trash. A damaged page is made anew of what is whole: all of it where its row lay in a wrong place, else the newest
+   * content that can be read. @throws {LodgerError} `page_not_found`; `corrupt`: nothing of it is whole
+   */
   restore(slug: string): Promise<Page>;
   backlinks(slug: string): Promise<Page[]>;
   outgoingLinks(slug: string): Promise<{ title: string; slug: string | null }[]>;
-  /** Its contents, the present one first. */
-  versions(slug: string, options?: { limit?: number }): Promise<{ version: number; at: number; content: string }[]>;
+  /** Its contents, the present one first; of a damaged page too. */
+  versions(slug: string, options?: { limit?: number }): Promise<PageVersion[]>;
 }
 export interface SearchHit { slug: string; title: string; snippet: string; score: number }
 
@@ -1369,9 +1380,9 @@ export interface WorkspaceEvents {
    * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
    * answer. `kind: "storage_lost"`: all that the workspace had stored is `lost`. Each page that opens it hears that a task later,
    * until somebody has acknowledged it (`storage()`). `kind: "damaged"`: the agent has started without the session `sessionId`,
-   * whose rows are damaged; `error` says what can be done.
+   * whose rows are damaged; `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged.
    */
-  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; error?: ErrorInfo };
+  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; pages?: ({ slug: string } & PageDamage)[]; error?: ErrorInfo };
 }
 
 declare global {

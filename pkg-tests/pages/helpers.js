@@ -176,13 +176,13 @@ globalThis.T = {
   },
 
   /** Damages the first row of a session's journal that has this text; `undefined` takes it away. */
-  async harm(name, id, has, edit) {
-    const { entries } = await T.dump(name);
-    const [key, value] = entries.find(([key, value]) => key[0] === id && value.includes(has));
+  async harm(name, id, has, edit, table = "entries") {
+    const rows = (await T.dump(name))[table];
+    const [key, value] = rows.find(([key, value]) => key[0] === id && value.includes(has));
     const text = edit(value);
     const db = await T.database(name);
-    const tx = db.transaction("entries", "readwrite");
-    if (text === undefined) tx.objectStore("entries").delete(key); else tx.objectStore("entries").put(text, key);
+    const tx = db.transaction(table, "readwrite");
+    if (text === undefined) tx.objectStore(table).delete(key); else tx.objectStore(table).put(text, key);
     await T.done(tx);
     db.close();
   },

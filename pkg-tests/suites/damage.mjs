@@ -1,5 +1,5 @@
 // Rows that somebody damages in IndexedDB before a page opens: the agent starts, everybody else works, what is whole is
-// shown, and there is a way out. Each damage to each row is tried on the host (`tests/host/cases/damage.rs`).
+// shown, and there is a way out. Each damage to each row is tried on the host (`tests/host/cases/damage.rs`, `page.rs`).
 import assert from "node:assert/strict";
 
 const TEXTS = ["one", "two", "three"];
@@ -45,6 +45,55 @@ export default function (test) {
     });
   }
 
+  for (const kind of ["changed", "gone", "empty", "cut", "older", "swapped", "moved"]) {
+    test(`a row of a page that is ${kind}: the others work, it is marked, told of, and restored`, async (t) => {
+      const page = await t.tab();
+      await page.evaluate(writePages);
+      await page.evaluate(harmPage, kind);
+      await page.reload();
+      await t.ready(page);
+      const seen = await page.evaluate(lookAtPages);
+      const marked = kind === "swapped" ? ["dough", "soup"] : ["soup"];
+      assert.deepEqual(seen.marked.sort(), marked);
+      assert.deepEqual(seen.told.sort(), marked);
+      assert.deepEqual(seen.refused, ["corrupt", true]);
+      assert.deepEqual(seen.found, ["bread"]);
+      assert.equal(seen.bread, "Bake the bread.");
+      assert.equal(seen.versions.at(-1), "Cold soup.");
+      assert.match(seen.tool, /damaged/);
+      const after = await page.evaluate(restorePages);
+      assert.deepEqual(after.marked, []);
+      assert.equal(after.dough, "Knead.");
+      // The whole row, where there is one; else the newest text that is whole.
+      assert.equal(after.soup, ["swapped", "moved"].includes(kind) ? "Hot soup." : "Warm soup.");
+      await page.reload();
+      await t.ready(page);
+      const again = await page.evaluate(lookAtPages);
+      assert.deepEqual([again.marked, again.told, again.refused], [[], [], "no refusal"]);
+    });
+  }
+
+  test("a damaged page without an earlier text goes to the trash; a version that is damaged is marked", async (t) => {
+    const page = await t.tab();
+    await page.evaluate(writePages);
+    const seen = await page.evaluate(async () => {
+      const change = (text) => text.replace(/[a-z]/, "X");
+      await T.harm("pages", "bread", "Bake", change, "pages");
+      await T.harm("pages", "soup", "Warm", change, "versions");
+      const ws = await lodger.openWorkspace("pages");
+      const nothing = await T.refused(() => ws.pages.restore("bread"));
+      await ws.pages.delete("bread");
+      const [trashed] = await ws.pages.trash();
+      const restored = await ws.pages.restore("bread");
+      await ws.pages.update("bread", { content: "Anew." });
+      const versions = await ws.pages.versions("soup");
+      return T.plain({ nothing: nothing.code, trashed: [trashed.slug, trashed.content], restored: restored.slug, tree: await ws.pages.tree(), versions });
+    });
+    assert.deepEqual([seen.nothing, seen.trashed, seen.restored], ["corrupt", ["bread", ""], "bread"]);
+    assert.ok(seen.tree.every(({ damaged }) => !damaged));
+    assert.deepEqual(seen.versions.map(({ content, damaged }) => damaged?.code ?? content), ["Hot soup.", "corrupt", "Cold soup."]);
+  });
+
   test("the first session is begun anew by clearing it", async (t) => {
     const page = await t.tab();
     await page.evaluate(begin);
@@ -61,6 +110,64 @@ export default function (test) {
     });
     assert.deepEqual(view, ["You said Anew..", 2, [["default", false], ["notes", false]]]);
   });
+}
+
+/** Pages, with earlier texts; then the workspace is closed. */
+async function writePages() {
+  const ws = await lodger.openWorkspace("pages");
+  await ws.pages.create({ title: "Soup", content: "Cold soup." });
+  await ws.pages.create({ title: "Bread", content: "Bake the bread." });
+  await ws.pages.create({ title: "Dough", content: "Knead.", parentSlug: "bread" });
+  await ws.pages.update("soup", { content: "Warm soup." });
+  globalThis.before = (await T.dump("pages")).pages;
+  await ws.pages.update("soup", { content: "Hot soup." });
+  await ws.close();
+}
+
+/** Harms the row of a page. */
+async function harmPage(kind) {
+  const put = (slug, edit) => T.harm("pages", slug, "", edit, "pages");
+  const texts = Object.fromEntries((await T.dump("pages")).pages.map(([[slug], text]) => [slug, text]));
+  if (kind === "changed") await put("soup", (text) => text.replace("Hot", "Hat"));
+  if (kind === "gone") await put("soup", () => undefined);
+  if (kind === "empty") await put("soup", () => "");
+  if (kind === "cut") await put("soup", (text) => text.slice(0, text.length / 2));
+  if (kind === "older") await put("soup", () => before.find(([[slug]]) => slug === "soup")[1]);
+  if (kind === "swapped") {
+    await put("soup", () => texts.dough);
+    await put("dough", () => texts.soup);
+  }
+  if (kind === "moved") {
+    await put("soup", () => undefined);
+    const db = await T.database("pages");
+    const tx = db.transaction("pages", "readwrite");
+    tx.objectStore("pages").put(texts.soup, ["elsewhere"]);
+    await T.done(tx);
+    db.close();
+  }
+}
+
+async function lookAtPages() {
+  globalThis.ws = await lodger.openWorkspace("pages");
+  const told = [];
+  ws.addEventListener("agent:notice", ({ detail }) => detail.kind === "damaged" && told.push(...detail.pages.map(({ slug }) => slug)));
+  const tree = await ws.pages.tree();
+  const all = (nodes) => nodes.flatMap((node) => [node, ...all(node.children)]);
+  globalThis.marks = async () => all(await ws.pages.tree()).filter(({ damaged }) => damaged).map(({ slug }) => slug);
+  const read = await ws.pages.read("soup").then(() => undefined, (error) => error);
+  const tool = await ws.tools.execute("search_pages", { query: "soup" });
+  return T.plain({
+    told, tool: JSON.stringify(tool), marked: all(tree).filter(({ damaged }) => damaged).map(({ slug }) => slug),
+    refused: read ? [read.code, read.hint.includes("pages.restore")] : "no refusal",
+    found: (await ws.pages.search("bake")).map(({ slug }) => slug),
+    bread: (await ws.pages.read("bread")).content,
+    versions: (await ws.pages.versions("soup")).map(({ content }) => content),
+  });
+}
+
+async function restorePages() {
+  await ws.pages.restore("soup");
+  return T.plain({ marked: await marks(), soup: (await ws.pages.read("soup")).content, dough: (await ws.pages.read("dough")).content });
 }
 
 /** The agent runs, on a model that repeats; what the page is told of damage is kept. */

@@ -253,18 +253,18 @@ commands! {
     PagesRename = row("pages.rename", "slug title").within(Pages) => own().gives("`Page`");
     /// Puts a page elsewhere in the tree. `parentSlug` is `null` for the top.
     PagesMove = row("pages.move", "slug parentSlug= position?0").within(Pages) => own().gives("`Page`");
-    /// Puts a page into the trash.
+    /// Puts a page into the trash; of a damaged one what is whole of it.
     PagesDelete = row("pages.delete", "slug").within(Pages) => own();
     /// What is in the trash.
     PagesTrash = row("pages.trash", "").within(Pages) => own().gives("`Page[]`");
-    /// Takes a page out of the trash.
+    /// Takes a page out of the trash, or makes a damaged one anew of what is whole.
     PagesRestore = row("pages.restore", "slug").within(Pages) => own().gives("`Page`");
     /// The pages that link to a page.
     PagesBacklinks = row("pages.backlinks", "slug").within(Pages) => own().gives("`Page[]`");
     /// What a page links to.
     PagesOutgoingLinks = row("pages.outgoingLinks", "slug").within(Pages) => own().gives("`{ title, slug }[]`");
     /// The contents that a page has had.
-    PagesVersions = row("pages.versions", "slug limit?1").within(Pages) => own().gives("`{ version, at, content }[]`");
+    PagesVersions = row("pages.versions", "slug limit?1").within(Pages) => own().gives("`PageVersion[]`");
     /// From here on this operator works here, or (`null`) nobody.
     // Alone: what is read meanwhile must not be read for the operator of before.
     SetOperator = row("setOperator", "operator?*").alone() => own();

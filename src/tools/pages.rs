@@ -72,6 +72,8 @@ struct Told<'a> {
     /// What the page and its new parent were called before.
     page: String,
     parent: String,
+    /// What a list of pages lacks.
+    lacks: String,
 }
 
 /// The tools, in the order in which a model is told of them.
@@ -256,7 +258,14 @@ impl Pending {
     pub fn finish(self, rows: &Rows) -> Result<Done, ErrorInfo> {
         let plan = self.pending.finish(rows)?;
         let args = Given(&Value::Null);
-        let told = Told { args, plan: &plan, value: &plan.value, page: self.page, parent: String::new() };
+        let told = Told {
+            args,
+            plan: &plan,
+            value: &plan.value,
+            page: self.page,
+            parent: String::new(),
+            lacks: String::new(),
+        };
         Ok(Done { text: (self.tool.tell)(&told), plan })
     }
 }
@@ -273,7 +282,8 @@ pub fn run(name: &str, args: &Value, tree: &PageTree, now: Millis) -> Result<Cal
         Outcome::Done(plan) => plan,
         Outcome::Read(pending) => return Ok(Called::Read(Pending { pending, tool, page })),
     };
-    let told = Told { args, plan: &plan, value: &plan.value, page, parent: named("parent_slug") };
+    let parent = named("parent_slug");
+    let told = Told { args, plan: &plan, value: &plan.value, page, parent, lacks: lacks(tree) };
     Ok(Called::Done(Done { text: (tool.tell)(&told), plan }))
 }
 
@@ -297,6 +307,18 @@ fn named(tree: &PageTree, slug: &str) -> String {
     format!("\"{title}\" (slug: {slug})")
 }
 
+/// What is said behind a list in which pages may be missing that nobody can read.
+fn lacks(tree: &PageTree) -> String {
+    let slugs = tree.damaged().list();
+    if slugs.is_empty() {
+        return String::new();
+    }
+    let one = slugs.len() == 1;
+    let (what, they, them) = if one { ("A page is", "it", "it") } else { ("Some pages are", "they", "them") };
+    let slugs = find::join(&slugs, ", ");
+    format!("\n\n{what} damaged, so {they} could not be looked at: {slugs}. A person can restore {them}.")
+}
+
 /// "1 page", "2 pages".
 fn counted(count: usize) -> String {
     if count == 1 { "1 page".into() } else { format!("{count} pages") }
@@ -305,7 +327,7 @@ fn counted(count: usize) -> String {
 fn found(told: &Told<'_>) -> String {
     let (query, hits) = (told.args.said("query"), list(told.value));
     if hits.is_empty() {
-        return format!("No page matches \"{query}\".");
+        return format!("No page matches \"{query}\".{}", told.lacks);
     }
     let verb = if hits.len() == 1 { "matches" } else { "match" };
     let mut text = format!("{} {verb} \"{query}\":\n", counted(hits.len()));
@@ -317,7 +339,7 @@ fn found(told: &Told<'_>) -> String {
         }
     }
     text.truncate(text.trim_end().len());
-    text
+    text + &told.lacks
 }
 
 fn page(told: &Told<'_>) -> String {
@@ -383,7 +405,8 @@ fn branch(nodes: &[Value], depth: usize, text: &mut String) -> usize {
     let mut count = 0;
     for node in nodes {
         text.push_str(&"  ".repeat(depth));
-        text.push_str(&format!("- {}\n", shown(node)));
+        let damaged = if node.get("damaged").is_some() { ", damaged: it cannot be read" } else { "" };
+        text.push_str(&format!("- {}{damaged}\n", shown(node)));
         let below = node.get("children").map_or(&[][..], list);
         count += 1 + branch(below, depth + 1, text);
     }
@@ -393,14 +416,14 @@ fn branch(nodes: &[Value], depth: usize, text: &mut String) -> usize {
 fn backlinks(told: &Told<'_>) -> String {
     let (to, pages) = (&told.page, list(told.value));
     if pages.is_empty() {
-        return format!("No page links to {to}.");
+        return format!("No page links to {to}.{}", told.lacks);
     }
     let verb = if pages.len() == 1 { "links" } else { "link" };
     let mut text = format!("{} {verb} to {to}:\n", counted(pages.len()));
     for page in pages {
         text.push_str(&format!("\n- {}", shown(page)));
     }
-    text
+    text + &told.lacks
 }
 
 fn outgoing(told: &Told<'_>) -> String {
@@ -425,6 +448,10 @@ fn history(told: &Told<'_>) -> String {
         let number = version.get("version").and_then(Value::as_u64).unwrap_or_default();
         let at = version.get("at").and_then(Value::as_u64).unwrap_or_default();
         let content = member(version, "content");
+        if version.get("damaged").is_some() {
+            text.push_str(&format!("\n## Version {number}\n\n(It is damaged and cannot be read.)\n"));
+            continue;
+        }
         let content = if content.is_empty() { "(empty)" } else { content };
         text.push_str(&format!("\n## Version {number}, written {}\n\n{content}\n", moment(at)));
     }

@@ -11,9 +11,11 @@
 //!   tabs never overwrite each other: on a conflict the caller reads [`PageTree::missed`], then the pages that
 //!   [`Missed`] names, calls [`PageTree::apply_rows`] and plans again.
 //! - An index is kept up page by page; a change costs what the changed pages cost.
+//! - A row that is not what was written last hides no other page ([`damage`]).
 //!
 //! Leaves to others: committing (`browser/`), the tools that a model sees (`tools/pages.rs`).
 
+mod damage;
 mod links;
 mod lists;
 mod lower;
@@ -26,6 +28,7 @@ mod slug;
 mod tests;
 mod text;
 
+pub use damage::Doubt;
 pub use op::{Op, SEARCH_LIMIT, VERSIONS_LIMIT};
 pub use page::Page;
 pub use plan::{Missed, Outcome, Pending, Plan};
@@ -34,7 +37,8 @@ use crate::error::{Code, ErrorInfo};
 use crate::list::Listed;
 use crate::maps::{self, Named};
 use crate::object::Object;
-use crate::ports::{Read, Rows, Table};
+use crate::ports::{Key, Read, Rows, Table};
+use damage::{Damaged, HEAD};
 use links::Links;
 use lists::Lists;
 use search::Index;
@@ -50,6 +54,18 @@ const REV: &str = "pages_rev";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageTree {
     rev: u64,
+    /// What the store says about `rev`: it may be wrong.
+    stored_rev: Option<String>,
+    /// The last change by a version whose rows have no numbers.
+    from: u64,
+    /// The sum of the numbers of the changes that wrote the pages.
+    sum: u64,
+    /// Whether a newer version has written pages, in a way that is not known here.
+    newer: bool,
+    /// Pages whose rows are not what was written last.
+    damaged: Named<Damaged>,
+    /// Where rows lie that belong elsewhere.
+    strays: Vec<Key>,
     pages: Named<Page>,
     /// Of each page, and of the top under the empty name, the live pages below with their ranks.
     children: Lists,
@@ -62,20 +78,20 @@ pub struct PageTree {
 }
 
 impl PageTree {
-    /// The reads whose rows [`PageTree::load`] takes, in this order: a page written between the two is then
-    /// newer than the number, which the next commit finds out.
-    pub fn reads() -> [Read; 2] {
-        [Read::all(Table::Meta, vec![REV.into()]), Read::all(Table::Pages, Vec::new())]
+    /// The reads whose rows [`PageTree::load`] takes, in this order.
+    pub fn reads() -> [Read; 3] {
+        let meta = |key: &str| Read::all(Table::Meta, vec![key.into()]);
+        [meta(REV), meta(HEAD), Read::all(Table::Pages, Vec::new())]
     }
 
-    /// From the rows of the two [`PageTree::reads`].
-    pub fn load(rev: &Rows, pages: &Rows) -> Result<PageTree, ErrorInfo> {
-        let rev = match rev.first() {
-            None => 0,
-            Some((_, text)) => text.parse().map_err(|_| page::corrupt("the pages", REV))?,
-        };
+    /// From the rows of [`PageTree::reads`], if all of them are what was written last.
+    pub fn load(rev: &Rows, head: &Rows, pages: &Rows) -> Result<PageTree, Doubt> {
         let mut tree = PageTree::default();
+        let stored_rev = rev.first().map(|(_, text)| text.clone());
+        let rev = stored_rev.as_deref().map_or(Ok(0), str::parse).map_err(|_| Doubt)?;
         tree.apply_rows(rev, pages)?;
+        tree.stored_rev = stored_rev;
+        tree.agree(head)?;
         Ok(tree)
     }
 
@@ -84,17 +100,25 @@ impl PageTree {
         self.rev
     }
 
-    /// What to read after a conflict, or when another tab tells of a change: the changes not known here.
-    /// [`Missed::from_rows`] understands the rows.
-    pub fn missed(&self) -> Read {
-        Read { from: Some(self.rev + 1), ..Read::all(Table::Changes, Vec::new()) }
+    /// What to read after a conflict, or when another tab tells of a change: the changes not known here, and what the rows
+    /// add up to. [`Missed::from_rows`] understands the rows.
+    pub fn missed(&self) -> [Read; 2] {
+        let changes = Read { from: Some(self.rev + 1), ..Read::all(Table::Changes, Vec::new()) };
+        [changes, Read::all(Table::Meta, vec![HEAD.into()])]
     }
 
-    /// Takes over what another tab changed: rows of pages as they are at change `rev` or later. On an error
+    /// Takes over what another tab changed: rows of pages as they are at change `rev` or later. If one is in doubt,
     /// nothing is taken over.
-    pub fn apply_rows(&mut self, rev: u64, pages: &Rows) -> Result<(), ErrorInfo> {
-        let pages = pages.iter().map(|(_, text)| Page::from_stored(text)).tried()?;
+    pub fn apply_rows(&mut self, rev: u64, pages: &Rows) -> Result<(), Doubt> {
+        let read = |(key, text): &(Key, String)| {
+            let page = Page::from_stored(text).ok()?;
+            (*key == [page.slug.as_str().into()]).then_some(page)
+        };
+        let pages = pages.iter().map(read).whole().ok_or(Doubt)?;
         if rev >= self.rev {
+            if rev > self.rev {
+                self.stored_rev = Some(rev.to_string());
+            }
             self.rev = rev;
             // In their order each page is put after its siblings, which is the cheap end.
             self.put(maps::sorted(pages, |page| page.rank));
@@ -107,6 +131,10 @@ impl PageTree {
     pub fn accept(&mut self, plan: Plan) {
         if plan.rev > self.rev {
             self.rev = plan.rev;
+            self.stored_rev = Some(plan.rev.to_string());
+            if plan.mends {
+                self.strays.clear();
+            }
             self.put(plan.changed);
         }
     }
@@ -123,6 +151,9 @@ impl PageTree {
 
     /// The error that there is no such page, and the way to the one that may be meant.
     fn not_found(&self, slug: &str) -> ErrorInfo {
+        if let Some(damaged) = self.damaged.get(slug) {
+            return damaged.error(slug);
+        }
         let error = |text: String| ErrorInfo::new(Code::PageNotFound, text);
         if self.pages.contains_key(slug) {
             return error(format!("the page '{slug}' is in the trash")).hint("restore it first");
@@ -223,6 +254,9 @@ impl PageTree {
     fn put(&mut self, pages: Vec<Page>) {
         for page in pages {
             let old = self.pages.remove(&page.slug);
+            let due = self.damaged.remove(&page.slug).map(|damaged| damaged.due);
+            let was = due.or(old.as_ref().map(|old| old.rev)).unwrap_or_default();
+            self.sum = self.sum.saturating_sub(was).saturating_add(page.rev);
             let (was, is) =
                 (old.as_ref().filter(|old| old.is_live()), Some(&page).filter(|page| page.is_live()));
 

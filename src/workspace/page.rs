@@ -1,10 +1,12 @@
 //! One page, as it is kept and as it is shown.
 //!
-//! Decides the stored form (a JSON text) and the public form. Promises: a page reads back from its stored text
-//! exactly. A text that is no page is `corrupt`, and names the member. Leaves to others: where a page stands
-//! among its siblings, which is known only to the whole workspace.
+//! Decides the stored form (a JSON text with a hash over it) and the public form. Promises: a page reads back from its
+//! stored text exactly. A text that is no page, or is not what was written, is `corrupt`. One of a newer format is
+//! `newer_version`. What was written before there were hashes is believed. Leaves to others: where a page stands
+//! among its siblings, which is known only to the whole workspace, and whether it is the last one (`damage.rs`).
 
 use crate::error::{Code, ErrorInfo};
+use crate::journal::sha256;
 use crate::json;
 use crate::list::Listed;
 use crate::object::Object;
@@ -12,8 +14,11 @@ use crate::ports::Millis;
 use crate::protocol::args::whole;
 use serde_json::{Map, Value};
 
+/// The format of the rows of pages. Those of the first have neither a number nor a hash.
+pub(super) const FORMAT: u64 = 2;
+
 /// A page of a workspace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// Its key: unique in the workspace, the trash included, and never changed.
     pub slug: String,
@@ -40,6 +45,8 @@ pub struct Page {
     pub trashed_at: Option<Millis>,
     /// Of a page in the trash: the children that moved up when it went, in their order.
     pub lifted: Vec<String>,
+    /// The number of the change that wrote it; 0: it was written before rows had that.
+    pub rev: u64,
 }
 
 impl Page {
@@ -60,7 +67,7 @@ impl Page {
 
     /// The stored text.
     pub fn to_stored(&self) -> String {
-        Object::new()
+        let text = Object::new()
             .text("slug", &self.slug)
             .text("title", &self.title)
             .text("content", &self.content)
@@ -73,12 +80,16 @@ impl Page {
             .number("updatedAt", self.updated_at)
             .value("trashedAt", self.trashed_at.into())
             .value("lifted", self.lifted.as_slice().into())
-            .json()
+            .number("rev", self.rev)
+            .number("v", FORMAT)
+            .json();
+        sealed("", &text)
     }
 
     /// Reads a stored text.
     pub fn from_stored(text: &str) -> Result<Page, ErrorInfo> {
         let value = json::parse(text).ok_or_else(|| corrupt("a page row", "JSON"))?;
+        check(&value, "", text)?;
         let slug = value.get("slug").and_then(Value::as_str).ok_or_else(|| corrupt("a page row", "slug"))?;
         let bad = |name: &str| corrupt(&format!("the page '{slug}'"), name);
         let text =
@@ -111,6 +122,7 @@ impl Page {
                 .and_then(Value::as_array)
                 .and_then(|slugs| slugs.iter().map(|slug| slug.as_str().map(String::from)).whole())
                 .ok_or_else(|| bad("lifted"))?,
+            rev: value.get("rev").map_or(Some(0), whole).ok_or_else(|| bad("rev"))?,
         })
     }
 
@@ -119,6 +131,37 @@ impl Page {
         self.trashed_at.is_none()
     }
 }
+
+/// The text of a row, an object, with a last member: a hash over the text and over where it lies, as far as the text does
+/// not say that itself.
+pub(super) fn sealed(place: &str, text: &str) -> String {
+    let body = text.strip_suffix('}').unwrap_or(text);
+    [body, SEAL, &sha256(&[place, "\n", text]), "\"}"].concat()
+}
+
+const SEAL: &str = ",\"hash\":\"";
+
+/// Whether a row is what was written, by its hash, and of a format that is known here.
+pub(super) fn check(row: &Value, place: &str, text: &str) -> Result<(), ErrorInfo> {
+    let seal = || {
+        let rest = text.strip_suffix("\"}")?;
+        let (body, hash) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
+        Some((body.strip_suffix(SEAL)?, hash))
+    };
+    let version = row.get("v").and_then(whole);
+    let right = seal().map(|(body, hash)| sha256(&[place, "\n", body, "}"]) == hash);
+    match (version, right) {
+        // It may have its hash elsewhere.
+        (Some(version), Some(true) | None) if version > FORMAT => Err(ErrorInfo::newer(NEWER)),
+        (_, Some(true)) => Ok(()),
+        (None, None) if row.get("hash").is_none() && row.get("rev").is_none() => Ok(()),
+        _ => Err(ErrorInfo::new(Code::Corrupt, CHANGED)),
+    }
+}
+
+/// What is wrong with a row.
+pub(super) const CHANGED: &str = "it is not what was written";
+pub(super) const NEWER: &str = "a newer version of lodger has written it";
 
 /// A row that cannot be understood.
 pub(super) fn corrupt(what: &str, member: &str) -> ErrorInfo {
@@ -144,7 +187,17 @@ mod tests {
             updated_at: 9,
             trashed_at: Some(10),
             lifted: vec!["child".into()],
+            rev: 7,
         }
+    }
+
+    /// As a row was written before there were hashes.
+    fn unsealed() -> Value {
+        let mut row: Value = serde_json::from_str(&page().to_stored()).unwrap();
+        for name in ["hash", "rev", "v"] {
+            row.as_object_mut().unwrap().remove(name);
+        }
+        row
     }
 
     #[test]
@@ -158,7 +211,7 @@ mod tests {
 
     #[test]
     fn each_member_that_is_missing_or_wrong_is_named() {
-        let whole: Value = serde_json::from_str(&page().to_stored()).unwrap();
+        let whole = unsealed();
         for name in whole.as_object().unwrap().keys() {
             for damage in [None, Some(json!({"no": 1.5})), Some(json!([7]))] {
                 if name == "metadata" && damage.as_ref().is_some_and(Value::is_object) {
@@ -175,6 +228,36 @@ mod tests {
             }
         }
         assert_eq!(Page::from_stored("{").unwrap_err().code, Code::Corrupt);
+    }
+
+    #[test]
+    fn what_was_written_before_there_were_hashes_is_believed() {
+        let page = Page { rev: 0, ..page() };
+        assert_eq!(Page::from_stored(&unsealed().to_string()), Ok(page));
+    }
+
+    #[test]
+    fn a_letter_that_was_changed_anywhere_is_noticed() {
+        let stored = page().to_stored();
+        for (at, letter) in stored.char_indices() {
+            for other in ['x', '0', '"', ' '] {
+                if other != letter {
+                    let (before, after) = stored.split_at(at);
+                    let changed = [before, &other.to_string(), &after[letter.len_utf8()..]].concat();
+                    assert!(Page::from_stored(&changed).is_err(), "{changed}");
+                }
+            }
+            assert!(Page::from_stored(&stored[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_newer_format_is_told_as_such() {
+        let newer = unsealed().to_string().replacen('{', "{\"v\":3,", 1);
+        assert_eq!(Page::from_stored(&newer).unwrap_err().code, Code::NewerVersion);
+        assert_eq!(Page::from_stored(&sealed("", &newer)).unwrap_err().code, Code::NewerVersion);
+        let changed = page().to_stored().replace("\"v\":2", "\"v\":3");
+        assert_eq!(Page::from_stored(&changed).unwrap_err().code, Code::Corrupt);
     }
 
     #[test]

@@ -6,10 +6,10 @@
 //! names these pages. It also writes a row for each content that is no longer the present one.
 //! Leaves to others: the indexes it reads (`mod.rs`).
 
-use super::page::{Page, corrupt};
+use super::damage::{Change, Doubt, Former, Totals};
+use super::page::Page;
 use super::{MAX_DEPTH, Op, PageTree, REV, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
-use crate::json::{self, json};
 use crate::list::Listed;
 use crate::maps::{self, Named};
 use crate::object::Object;
@@ -36,6 +36,8 @@ pub struct Plan {
     pub expect: Vec<Expect>,
     pub(super) rev: u64,
     pub(super) changed: Vec<Page>,
+    /// Whether rows that lie in wrong places go.
+    pub(super) mends: bool,
 }
 
 impl Plan {
@@ -61,9 +63,8 @@ pub struct Pending {
     read: Read,
     slug: String,
     limit: usize,
-    version: u64,
-    at: Millis,
-    content: String,
+    /// The present content and its number; `None`: it is damaged, and what it was called is unknown.
+    present: Result<(u64, Former), &'static str>,
 }
 
 impl Pending {
@@ -77,10 +78,14 @@ impl Pending {
             },
             slug: page.slug.clone(),
             limit,
-            version: page.version,
-            at: page.written_at,
-            content: page.content.clone(),
+            present: Ok((page.version, Former::of(page))),
         }
+    }
+
+    /// The same of a page that is damaged.
+    fn versions_of_damaged(slug: &str, why: &'static str, limit: usize) -> Pending {
+        let read = Read::all(Table::Versions, vec![slug.into()]);
+        Pending { read, slug: slug.into(), limit, present: Err(why) }
     }
 
     /// The rows it waits for.
@@ -90,19 +95,26 @@ impl Pending {
 
     /// Goes on with the rows of [`Pending::read`].
     pub fn finish(self, rows: &Rows) -> Result<Plan, ErrorInfo> {
-        let mut present = Object::new();
-        present.number("version", self.version).number("at", self.at).text("content", &self.content);
-        let mut versions = vec![present.done()];
-        for (key, text) in rows.iter().rev() {
-            let Some(Part::Number(version)) = key.get(1) else { continue };
-            // Another tab may have written on since: this answer is of the moment it was asked.
-            if *version >= self.version || versions.len() >= self.limit {
-                continue;
+        let mut former: Vec<(u64, &str)> = Vec::new();
+        for (key, text) in rows {
+            if let Some(Part::Number(version)) = key.get(1) {
+                former.push((*version, text));
             }
-            let bad = || corrupt(&format!("version {version} of the page '{}'", self.slug), "the row");
-            let mut row = json::parse(text).ok_or_else(bad)?;
-            row.as_object_mut().ok_or_else(bad)?.insert("version".into(), (*version).into());
-            versions.push(row);
+        }
+        let last = former.last().map_or(0, |(version, _)| *version);
+        let (version, present) = match self.present {
+            Ok((version, present)) => (version, Ok(present)),
+            Err(why) => (last.saturating_add(1), Err(why)),
+        };
+        let mut versions = vec![Former::shown(version, present)];
+        let mut next = version.saturating_sub(1);
+        let first = self.read.from.unwrap_or(1).max(1);
+        while next >= first && versions.len() < self.limit {
+            // Another tab may have written on since: this answer is of the moment it was asked.
+            let text = former.iter().find(|(version, _)| *version == next).map(|(_, text)| *text);
+            let read = text.map_or(Err("it is missing"), |text| Former::read(&self.slug, next, text));
+            versions.push(Former::shown(next, read));
+            next -= 1;
         }
         Ok(Plan::answer(versions.into()))
     }
@@ -118,21 +130,22 @@ pub struct Missed {
 }
 
 impl Missed {
-    /// From the rows of `PageTree::missed`; `None`: nothing was missed.
-    pub fn from_rows(rows: &Rows) -> Result<Option<Missed>, ErrorInfo> {
+    /// From the changes of [`PageTree::missed`], the last known one being `known`; `None`: nothing was missed. A change that
+    /// is damaged leaves in doubt which pages have changed.
+    pub fn from_rows(rows: &Rows, known: u64) -> Result<Option<Missed>, Doubt> {
         let mut slugs = Named::default();
-        let mut last = None;
+        let mut last = known;
         for (key, text) in rows {
-            let Some(Part::Number(rev)) = key.first() else { continue };
-            let bad = || corrupt(&format!("change {rev}"), "the row");
-            let changed = json::parse(text).ok_or_else(bad)?;
-            for slug in changed.as_array().ok_or_else(bad)? {
-                slugs.insert(slug.as_str().ok_or_else(bad)?, ());
+            if key.first() != Some(&Part::Number(last + 1)) {
+                return Err(Doubt);
             }
-            last = last.max(Some(*rev));
+            for slug in &Change::read(last + 1, text).ok_or(Doubt)?.slugs {
+                slugs.insert(slug, ());
+            }
+            last += 1;
         }
         let read = |slug: &str| Read::all(Table::Pages, vec![slug.into()]);
-        Ok(last.map(|rev| Missed { rev, reads: slugs.keys().map(read).list() }))
+        Ok((last > known).then(|| Missed { rev: last, reads: slugs.keys().map(read).list() }))
     }
 }
 
@@ -140,7 +153,7 @@ impl Missed {
 const GAP: u64 = 1 << 20;
 
 /// A change in the making: copies of the pages that it touches.
-struct Draft<'a> {
+pub(super) struct Draft<'a> {
     tree: &'a PageTree,
     now: Millis,
     changed: Named<Page>,
@@ -148,11 +161,11 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(tree: &'a PageTree, now: Millis) -> Self {
+    pub(super) fn new(tree: &'a PageTree, now: Millis) -> Self {
         Draft { tree, now, changed: Named::default(), former: Vec::new() }
     }
 
-    fn put(&mut self, page: Page) {
+    pub(super) fn put(&mut self, page: Page) {
         self.changed.insert(&page.slug.clone(), page);
     }
 
@@ -168,8 +181,7 @@ impl<'a> Draft<'a> {
     fn write(&mut self, slug: &str, content: String) {
         let now = self.now;
         let Some(page) = self.edit(slug) else { return };
-        let text = Object::new().number("at", page.written_at).text("content", &page.content).json();
-        let former = put(Table::Versions, vec![slug.into(), page.version.into()], text);
+        let former = put(Table::Versions, vec![slug.into(), page.version.into()], Former::row(page));
         page.content = content;
         page.version += 1;
         page.written_at = now;
@@ -179,7 +191,13 @@ impl<'a> Draft<'a> {
 
     /// Puts pages below a parent, in this order, so that the first comes to stand at `index`. `leaving` is the
     /// index of a sibling that does not count: it is on its way elsewhere.
-    fn place(&mut self, parent: Option<&str>, index: usize, slugs: &[String], leaving: Option<usize>) {
+    pub(super) fn place(
+        &mut self,
+        parent: Option<&str>,
+        index: usize,
+        slugs: &[String],
+        leaving: Option<usize>,
+    ) {
         if slugs.is_empty() {
             return;
         }
@@ -223,31 +241,38 @@ impl<'a> Draft<'a> {
     }
 
     /// The public form of a page as it will be, at this index.
-    fn show(&self, slug: &str, position: usize) -> Value {
+    pub(super) fn show(&self, slug: &str, position: usize) -> Value {
         self.changed
             .get(slug)
             .or_else(|| self.tree.pages.get(slug))
             .map_or(Value::Null, |page| page.to_json(position))
     }
 
-    fn plan(self, value: Value) -> Plan {
+    pub(super) fn plan(mut self, value: Value) -> Plan {
         if self.changed.is_empty() {
             return Plan::answer(value);
         }
-        let known = self.tree.rev;
-        let rev = known + 1;
+        let tree = self.tree;
+        let rev = tree.rev + 1;
         let slugs: Vec<&str> = self.changed.keys().list();
         let mut writes = vec![
             put(Table::Meta, vec![REV.into()], rev.to_string()),
-            put(Table::Changes, vec![rev.into()], json(&Value::from(slugs))),
+            put(Table::Changes, vec![rev.into()], Change::row(rev, &slugs)),
         ];
         writes.extend(self.former);
-        for page in self.changed.values() {
+        let mut totals = Totals { rev, ..tree.totals() };
+        for page in self.changed.values_mut() {
+            let was = tree.pages.get(&page.slug).map(|page| page.rev);
+            let was = was.or_else(|| tree.damaged.get(&page.slug).map(|damaged| damaged.due));
+            totals.count += u64::from(was.is_none());
+            totals.sum = totals.sum.saturating_sub(was.unwrap_or_default()).saturating_add(rev);
+            page.rev = rev;
             writes.push(put(Table::Pages, vec![page.slug.as_str().into()], page.to_stored()));
         }
-        let known = (known > 0).then(|| known.to_string());
-        let expect = vec![Expect { table: Table::Meta, key: vec![REV.into()], value: known }];
-        Plan { value, writes, expect, rev, changed: self.changed.into_values().list() }
+        writes.push(totals.write());
+        let expect =
+            vec![Expect { table: Table::Meta, key: vec![REV.into()], value: tree.stored_rev.clone() }];
+        Plan { value, writes, expect, rev, changed: self.changed.into_values().list(), mends: false }
     }
 }
 
@@ -272,6 +297,16 @@ fn checked_title(title: &str) -> Result<String, ErrorInfo> {
 impl PageTree {
     /// What an operation leads to. Changes nothing.
     pub fn plan(&self, op: &Op, now: Millis) -> Result<Outcome, ErrorInfo> {
+        let outcome = self.work_out(op, now)?;
+        // What the newer version counts, this one does not know.
+        let changes = matches!(&outcome, Outcome::Done(plan) if !plan.writes.is_empty());
+        if changes && self.newer {
+            return Err(ErrorInfo::newer("the pages were written by a newer version of lodger"));
+        }
+        Ok(outcome)
+    }
+
+    fn work_out(&self, op: &Op, now: Millis) -> Result<Outcome, ErrorInfo> {
         let value = match op {
             Op::Create { title, content, parent, slug } => {
                 return self
@@ -290,10 +325,23 @@ impl PageTree {
             Op::Delete { slug } => return self.delete(slug, now).map(Outcome::Done),
             Op::Restore { slug } => return self.restore(slug, now).map(Outcome::Done),
             Op::Versions { slug, limit } => {
+                if let Some(damaged) = self.damaged.get(slug) {
+                    let pending = Pending::versions_of_damaged(slug, damaged.why, *limit);
+                    return Ok(Outcome::Read(pending));
+                }
                 return Ok(Outcome::Read(Pending::versions(self.live(slug)?, *limit)));
             }
             Op::Read { slug } => self.show(self.live(slug)?),
-            Op::Tree { root: None } => self.tree(self.siblings(None), 1),
+            Op::Tree { root: None } => {
+                let mut nodes = self.tree(self.siblings(None), 1);
+                if let Value::Array(nodes) = &mut nodes {
+                    nodes.extend(self.damaged.keys().filter_map(|slug| self.damaged_node(slug, 1)));
+                }
+                nodes
+            }
+            Op::Tree { root: Some(slug) } if self.damaged.contains_key(slug) => {
+                self.damaged_node(slug, 1).into_iter().array()
+            }
             Op::Tree { root: Some(slug) } => {
                 let page = self.live(slug)?;
                 self.tree(&[(page.rank, page.slug.clone())], 1)
@@ -333,7 +381,10 @@ impl PageTree {
                     found.push(Object::new().text("title", &page.title).text("slug", &page.slug).done());
                 }
                 Some(_) => {}
-                None => found.push(Object::new().text("title", &target).value("slug", Value::Null).done()),
+                None => {
+                    let slug = self.damaged.keys().find(|slug| *slug == text::fold(&target));
+                    found.push(Object::new().text("title", &target).value("slug", slug.into()).done());
+                }
             }
         }
         Value::Array(found)
@@ -372,6 +423,7 @@ impl PageTree {
             updated_at: now,
             trashed_at: None,
             lifted: Vec::new(),
+            rev: 0,
         });
         let last = self.siblings(parent).len();
         draft.place(parent, last, std::slice::from_ref(&slug), None);
@@ -387,31 +439,36 @@ impl PageTree {
             )));
         }
         match self.pages.get(slug) {
-            None => Ok(slug.into()),
-            Some(page) => {
-                let place = if page.is_live() { "" } else { " in the trash" };
+            None if !self.is_taken(slug) => Ok(slug.into()),
+            page => {
+                let is_trash = page.is_some_and(|page| !page.is_live());
+                let place = if is_trash { " in the trash" } else { "" };
                 Err(ErrorInfo::new(Code::SlugTaken, format!("a page{place} has the slug '{slug}' already"))
                     .hint("leave the slug out to get a free one"))
             }
         }
     }
 
+    fn is_taken(&self, slug: &str) -> bool {
+        self.pages.contains_key(slug) || self.damaged.contains_key(slug)
+    }
+
     /// A slug for a title that no page has, the trash included: its rows go on under the old one.
     fn free_slug(&self, title: &str) -> String {
         let base = slug::of(title);
-        if !self.pages.contains_key(&base) {
+        if !self.is_taken(&base) {
             return base;
         }
         // Numbers are given one by one and pages never go for good, so the taken ones are a block from 2: a
         // search by halves finds its end. A number that a page gave itself does no harm; it is only skipped.
         let numbered = |number: u64| format!("{base}-{number}");
         let (mut taken, mut free) = (1, 2);
-        while self.pages.contains_key(&numbered(free)) {
+        while self.is_taken(&numbered(free)) {
             (taken, free) = (free, free * 2);
         }
         while free - taken > 1 {
             let middle = taken + (free - taken) / 2;
-            if self.pages.contains_key(&numbered(middle)) { taken = middle } else { free = middle }
+            if self.is_taken(&numbered(middle)) { taken = middle } else { free = middle }
         }
         numbered(free)
     }
@@ -524,6 +581,9 @@ impl PageTree {
     }
 
     fn delete(&self, slug: &str, now: Millis) -> Result<Plan, ErrorInfo> {
+        if let Some(plan) = self.mend(slug, now, true) {
+            return plan;
+        }
         let page = self.live(slug)?;
         let children: Vec<String> = self.siblings(Some(slug)).iter().map(|(_, slug)| slug.clone()).list();
         let mut draft = Draft::new(self, now);
@@ -537,6 +597,9 @@ impl PageTree {
     }
 
     fn restore(&self, slug: &str, now: Millis) -> Result<Plan, ErrorInfo> {
+        if let Some(plan) = self.mend(slug, now, false) {
+            return plan;
+        }
         let Some(page) = self.pages.get(slug) else { return Err(self.not_found(slug)) };
         if page.is_live() {
             return Err(ErrorInfo::new(Code::PageNotFound, format!("the page '{slug}' is not in the trash")));

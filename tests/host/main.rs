@@ -57,6 +57,8 @@ mod cases {
     /// Answers that have to fit a schema.
     mod opening;
     mod output;
+    /// Rows of pages that are damaged.
+    mod page;
     /// Parts of the module that arrive when they are needed.
     mod room;
     /// Named sessions.
@@ -85,6 +87,8 @@ mod origins {
 mod worlds {
     /// Rows that are damaged at random.
     mod damage;
+    /// The same of pages.
+    mod page;
     /// The pump's twin: delays, failures and crashes, with every law at every step.
     mod pump;
     /// Records of sessions under random commands.

@@ -125,7 +125,7 @@ export class Agent extends Changing {
         return this.changed();
       }
       if (kind === "damaged") {
-        // The others work; what can be done about it, the error says.
+        // The others work; what can be done about it, the error says, and of a page the page.
         if (error) this.problem = error;
         return this.changed();
       }

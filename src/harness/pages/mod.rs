@@ -2,8 +2,9 @@
 //!
 //! Decides which operation is worked out next, and on which pages. Promises: each is worked out against the pages as they are
 //! in the database. What other tabs changed is read first, and a commit that comes too late is worked out again. A page
-//! tool of a run commits its changes and its outcome together, so that it happens exactly once. Leaves to others: what
-//! an operation does (`workspace/`), and whether a call may run (`tools/permit.rs`).
+//! tool of a run commits its changes and its outcome together, so that it happens exactly once. Where rows do not agree,
+//! all are read, and each page that is damaged is told of once. Leaves to others: what an operation does, what is
+//! damaged (`workspace/`), and whether a call may run (`tools/permit.rs`).
 //!
 //! What cannot be inlined here is a door of the room `pages` (`crate::rooms`). It is passed only where an operation was
 //! asked for, and then the room has come.
@@ -18,12 +19,13 @@ use crate::harness::core::{Core, Next};
 use crate::journal::{Entry, Header, Row};
 use crate::json::json;
 use crate::list::Listed;
-use crate::maps::Few;
+use crate::maps::{Few, Named};
+use crate::object::Object;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::protocol::Request;
 use crate::rooms::{Room, enter};
 use crate::tools::{ToolText, pages};
-use crate::workspace::{Missed, Op, Outcome, PageTree, Pending, Plan};
+use crate::workspace::{Doubt, Missed, Op, Outcome, PageTree, Pending, Plan};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -95,8 +97,20 @@ enum After {
 #[derive(Debug)]
 struct Refresh {
     pub jobs: Vec<Job>,
-    /// The number of the last change that the second read brings; `None`: this is the first read.
-    rev: Option<u64>,
+    stage: Stage,
+}
+
+/// What is read.
+#[derive(Debug)]
+enum Stage {
+    /// All pages, or what has changed since they were read.
+    Look,
+    /// The pages that have changed until the change of this number, with what the rows add up to then.
+    Changed(u64, Rows),
+    /// All rows, because some do not agree with each other.
+    Survey,
+    /// The earlier contents of the pages that are damaged.
+    Former,
 }
 
 /// A job that is worked out.
@@ -124,6 +138,8 @@ pub(in crate::harness) struct Pages {
     commit: Option<(u64, Job, Step)>,
     reads: Few<u64, After>,
     refreshing: bool,
+    /// The damaged pages that were told of.
+    told: Named<()>,
     refresh_queue: Vec<Job>,
 }
 
@@ -184,45 +200,78 @@ impl Pages {
         self.refreshing = true;
         let mut reads = match &self.tree {
             None => PageTree::reads().to_vec(),
-            Some(tree) => vec![tree.missed()],
+            Some(tree) => tree.missed().to_vec(),
         };
         reads.push(Read::all(Table::Meta, vec![FORMAT_KEY.into()]));
+        self.read_on(core, jobs, Stage::Look, reads);
+    }
+
+    fn read_on(&mut self, core: &mut Core, jobs: Vec<Job>, stage: Stage, reads: Vec<Read>) {
         let read = core.read(reads);
-        self.reads.insert(read, After::Pages(Refresh { jobs, rev: None }));
+        self.reads.insert(read, After::Pages(Refresh { jobs, stage }));
     }
 
     fn pages_read(&mut self, core: &mut Core, refresh: Refresh, rows: Vec<Rows>) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         // What a newer version has written since this tab opened the workspace, it does not understand.
-        let format = rows.last().filter(|_| refresh.rev.is_none()).and_then(|rows| rows.first());
+        let is_look = matches!(refresh.stage, Stage::Look);
+        let format = rows.last().filter(|_| is_look).and_then(|rows| rows.first());
         if let Err(error) = check_format(format.map(|(_, text)| &**text)) {
             return self.refresh_failed(core, refresh, &error.info());
         }
-        let result = match (&mut self.tree, refresh.rev) {
-            (None, _) => PageTree::load(part(0), part(1)).map(|tree| {
-                self.tree = Some(tree);
+        let result = match (&mut self.tree, refresh.stage) {
+            (tree, Stage::Survey) => {
+                let surveyed = PageTree::survey(part(0), part(1), part(2), part(3));
+                let reads = surveyed.former_reads();
+                *tree = Some(surveyed);
+                Ok((!reads.is_empty()).then_some((Stage::Former, reads)))
+            }
+            (Some(tree), Stage::Former) => {
+                tree.take_former(&rows);
+                Ok(None)
+            }
+            (Some(tree), Stage::Changed(rev, head)) => {
+                let all: Rows = rows.iter().flatten().cloned().list();
+                tree.apply_rows(rev, &all).and_then(|()| tree.agree(&head)).map(|()| None)
+            }
+            (Some(tree), Stage::Look) => match Missed::from_rows(part(0), tree.rev()) {
+                Ok(Some(missed)) => Ok(Some((Stage::Changed(missed.rev, part(1).clone()), missed.reads))),
+                // The change that somebody else has counted may be gone.
+                Ok(None) => tree.agree(part(1)).map(|()| None),
+                Err(doubt) => Err(doubt),
+            },
+            (tree, _) => PageTree::load(part(0), part(1), part(2)).map(|loaded| {
+                *tree = Some(loaded);
                 None
             }),
-            (Some(tree), Some(rev)) => {
-                let all: Rows = rows.iter().flatten().cloned().list();
-                tree.apply_rows(rev, &all).map(|()| None)
-            }
-            (Some(_), None) => Missed::from_rows(part(0)),
         };
         match result {
-            Ok(Some(missed)) => {
-                let read = core.read(missed.reads);
-                self.reads.insert(read, After::Pages(Refresh { rev: Some(missed.rev), ..refresh }));
-            }
+            Ok(Some((stage, reads))) => self.read_on(core, refresh.jobs, stage, reads),
             Ok(None) => {
                 self.refreshing = false;
+                self.tell_damage(core);
                 for job in refresh.jobs {
                     self.work_out(core, job);
                 }
                 self.refresh(core);
             }
-            Err(error) => self.refresh_failed(core, refresh, &error),
+            Err(Doubt) => self.read_on(core, refresh.jobs, Stage::Survey, PageTree::all_reads()),
+        }
+    }
+
+    /// Tells of the damaged pages that nobody was told of yet.
+    fn tell_damage(&mut self, core: &mut Core) {
+        let Some(tree) = &self.tree else { return };
+        let mut is_new = false;
+        for slug in tree.damaged() {
+            is_new |= self.told.insert(slug, ()).is_none();
+        }
+        if is_new {
+            let mut detail = Object::new();
+            detail.text("workspace", &core.options.name).text("kind", "damaged");
+            detail.value("pages", tree.damages().into());
+            core.send("agent:notice", detail, false);
         }
     }
 

@@ -3,6 +3,7 @@
 // Decides how much of a large page is drawn at once, and what happens when a page changed under an editor's hands (both
 // texts are kept, the person chooses). Leaves to others: Markdown (`render/`), versions (`versions.ts`).
 import { html, nothing, type TemplateResult } from "lit";
+import type { PageNode } from "lodger";
 import { MarkdownStream } from "../render/stream.ts";
 import { Component } from "../shell/changing.ts";
 import { h, onAction } from "../shell/dom.ts";
@@ -43,9 +44,9 @@ export class PageView extends Component {
   }
 
   protected override render(): TemplateResult {
-    const { open, missing } = this.pages;
+    const { open, missing, damaged } = this.pages;
     return html`<section class="page-pane" aria-label="Page" data-testid="page-view" data-region>
-      ${this.#problem()} ${open ? this.#page(open) : missing !== null ? this.#missing(missing) : this.#nothing()}
+      ${this.#problem()} ${open ? this.#page(open) : damaged ? this.#damaged(damaged) : missing !== null ? this.#missing(missing) : this.#nothing()}
     </section>`;
   }
 
@@ -111,6 +112,17 @@ export class PageView extends Component {
   #missing(name: string): TemplateResult {
     return html`<div class="blank"><h2>No such page</h2><p>There is no page “${name}” in this workspace.</p>
       <button type="button" class="primary" @click=${() => this.pages.create(name, null)}>${icon("file-plus")}Create it</button></div>`;
+  }
+
+  #damaged({ slug, title, damaged }: PageNode): TemplateResult {
+    if (damaged?.code === "newer_version") return html`<div class="blank" data-testid="page-damaged"><h2>${title}</h2><p>A newer version has written this page. Load the site again to read it.</p></div>`;
+    return html`<div class="blank" data-testid="page-damaged"><h2>${title}</h2>
+      <p>This page cannot be read any more: your browser has stored it wrongly, or something has changed it. All other pages are as they were.</p>
+      <p class="muted">Restoring brings back the newest text that is left of it.</p>
+      <div class="row">
+        <button type="button" class="primary" @click=${() => this.pages.restore(slug)} data-testid="restore-damaged">${icon("undo")}Restore it</button>
+        <button type="button" @click=${() => this.pages.delete(slug, title)} data-testid="delete-damaged">${icon("trash")}Move it to the trash</button>
+      </div></div>`;
   }
 
   #nothing(): TemplateResult {

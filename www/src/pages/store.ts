@@ -29,6 +29,8 @@ export class PageStore extends Changing {
   trash: Page[] = [];
   /** The page in the address does not exist. */
   missing: string | null = null;
+  /** The page in the address cannot be read. */
+  damaged: PageNode | null = null;
   problem: ErrorInfo | null = null;
   notice: Notice | null = null;
   /** The agent has changed the open page to this version. */
@@ -86,6 +88,12 @@ export class PageStore extends Changing {
       }
       return null;
     };
+    return find(this.tree ?? []);
+  }
+
+  /** The page of this slug in the tree, where its row is damaged. */
+  #damagedOf(slug: string): PageNode | null {
+    const find = (nodes: PageNode[]): PageNode | null => nodes.reduce<PageNode | null>((found, node) => found ?? (node.slug === slug && node.damaged ? node : find(node.children)), null);
     return find(this.tree ?? []);
   }
 
@@ -155,10 +163,15 @@ export class PageStore extends Changing {
     this.tell({ text: `“${title}” is in the trash.`, undo: () => this.restore(slug) });
   }
 
-  /** Out of the trash. */
+  /** Out of the trash, or what is whole of a damaged page. */
   async restore(slug: string): Promise<void> {
     const page = await this.act("Restoring", () => this.workspace.pages.restore(slug));
-    if (page) location.hash = PageStore.href(page.slug);
+    if (!page) {
+      if (this.damaged && this.problem?.code === "corrupt") this.problem = { ...this.problem, message: "nothing of this page can be read any more", hint: "You can move it to the trash." };
+      return this.changed();
+    }
+    if (location.hash === PageStore.href(page.slug)) await this.#route();
+    else location.hash = PageStore.href(page.slug);
   }
 
   /** Shows a sentence for ten seconds. */
@@ -209,7 +222,8 @@ export class PageStore extends Changing {
     } catch {
       if (this.open?.page.slug === was.slug && !this.editing) {
         this.open = null;
-        this.missing = was.slug;
+        this.damaged = this.#damagedOf(was.slug);
+        this.missing = this.damaged ? null : was.slug;
       }
     }
   }
@@ -228,20 +242,21 @@ export class PageStore extends Changing {
       slug = this.slugOf(title);
       if (slug) history.replaceState(null, "", PageStore.href(slug));
       else {
-        Object.assign(this, { open: null, missing: title, problem: null, changedTo: null });
+        Object.assign(this, { open: null, missing: title, damaged: null, problem: null, changedTo: null });
         return this.changed();
       }
     }
     if (slug && slug === this.open?.page.slug) return this.changed();
     Object.assign(this, { editing: false, problem: null, changedTo: null });
-    if (!slug) Object.assign(this, { open: null, missing: null });
+    if (!slug) Object.assign(this, { open: null, missing: null, damaged: null });
     else {
       try {
         const open = await this.#load(slug);
-        if (location.hash === PageStore.href(slug)) Object.assign(this, { open, missing: null });
+        if (location.hash === PageStore.href(slug)) Object.assign(this, { open, missing: null, damaged: null });
       } catch (error) {
         const info = errorInfo(error);
-        Object.assign(this, { open: null, missing: slug, problem: info.code === "page_not_found" ? null : info });
+        const damaged = this.#damagedOf(slug);
+        Object.assign(this, { open: null, missing: damaged ? null : slug, damaged, problem: damaged || info.code === "page_not_found" ? null : info });
       }
     }
     this.changed();

@@ -61,14 +61,14 @@ export class PageTree extends Component {
   }
 
   #node(node: PageNode, level: number, current: string): TemplateResult {
-    const { slug, title, children } = node;
+    const { slug, title, children, damaged } = node;
     const parent = children.length > 0;
     const open = parent && !this.#closed.has(slug);
     const tab = (this.#focus || current || this.pages.tree?.[0]?.slug) === slug;
     return html`<li role="treeitem" aria-level=${level} aria-selected=${slug === current} aria-expanded=${parent ? String(open) : nothing} tabindex=${tab ? 0 : -1}
-        data-slug=${slug} aria-label=${title} @click=${(e: Event) => this.#click(e, slug)} @focus=${() => (this.#focus = slug)}>
+        data-slug=${slug} aria-label=${damaged ? `${title}, cannot be read` : title} @click=${(e: Event) => this.#click(e, slug)} @focus=${() => (this.#focus = slug)}>
       <div class="tree-row">
-        ${parent ? html`<span class="twisty" @click=${(e: Event) => (e.stopPropagation(), this.#fold(slug, open))}>${icon("chevron")}</span>` : html`<span class="twisty">${icon("file")}</span>`}
+        ${parent ? html`<span class="twisty" @click=${(e: Event) => (e.stopPropagation(), this.#fold(slug, open))}>${icon("chevron")}</span>` : html`<span class="twisty">${icon(damaged ? "alert" : "file")}</span>`}
         <span class="tree-title">${title}</span>
       </div>
       ${open ? html`<ul role="group">${children.map((c) => this.#node(c, level + 1, current))}</ul>` : nothing}
@@ -121,7 +121,7 @@ export class PageTree extends Component {
         break;
       case "Enter":
       case " ": this.pages.show(slug); break;
-      case "Delete": void this.pages.delete(slug, item.getAttribute("aria-label") ?? slug); break;
+      case "Delete": void this.pages.delete(slug, item.querySelector(".tree-title")?.textContent ?? slug); break;
       default: {
         // Typing a letter goes to the next title that begins with it; only while the tree has the focus.
         if (event.key.length !== 1) return;

@@ -1,18 +1,18 @@
 // The history of a page: its versions, what each one changed, and the way back.
 import { html, nothing, type TemplateResult } from "lit";
+import type { PageVersion } from "lodger";
 import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
 import { diffView } from "./diff-view.ts";
 import type { PageStore } from "./store.ts";
 
-type Version = { version: number; at: number; content: string };
 const AT_MOST = 30;
 
 /** The versions of the open page. */
 export class PageVersions extends Component {
   pages!: PageStore;
   #of = "";
-  #versions: Version[] = [];
+  #versions: PageVersion[] = [];
   #chosen: number | null = null;
 
   /** Gives the list its pages; before it enters the page. */
@@ -55,7 +55,7 @@ export class PageVersions extends Component {
         ${this.#versions.map(
           (v, i) => html`<li>
             <button type="button" class="ghost version" aria-expanded=${v.version === this.#chosen} @click=${() => this.#choose(v.version)}>
-              <span>Version ${v.version}${v.version === current ? html` <em>now</em>` : nothing}</span><time datetime=${new Date(v.at).toISOString()}>${new Date(v.at).toLocaleString()}</time>
+              <span>Version ${v.version}${v.version === current ? html` <em>now</em>` : nothing}</span>${v.damaged ? html`<span class="muted">cannot be read</span>` : html`<time datetime=${new Date(v.at).toISOString()}>${new Date(v.at).toLocaleString()}</time>`}
             </button>
             ${v.version === this.#chosen ? this.#detail(v, this.#versions[i + 1]) : nothing}
           </li>`,
@@ -64,9 +64,12 @@ export class PageVersions extends Component {
     </details>`;
   }
 
-  #detail(v: Version, before: Version | undefined): TemplateResult {
+  #detail(v: PageVersion, before: PageVersion | undefined): TemplateResult {
+    if (v.damaged) return html`<div class="version-detail"><p class="muted">This version cannot be read any more.</p></div>`;
     return html`<div class="version-detail">
-      ${!before
+      ${before?.damaged
+        ? html`<p class="muted">${v.content.length.toLocaleString("en")} characters. The version before cannot be read any more.</p>`
+        : !before
         ? html`<p class="muted">The first version, ${v.content.length.toLocaleString("en")} characters.</p>`
         : v.content === before.content
           ? html`<p class="muted">The text is the same; something else of the page changed.</p>`
@@ -80,7 +83,7 @@ export class PageVersions extends Component {
     this.requestUpdate();
   }
 
-  #restore(v: Version): void {
+  #restore(v: PageVersion): void {
     const page = this.pages.open?.page;
     if (page) void this.pages.save(page.slug, v.content, page.version);
   }
