@@ -25,6 +25,8 @@ const CLOSING_MS = 250;
 const NEWER = 0;
 const DELETED = 1;
 const LOST = 2;
+// How Chromium says that the disk is full: by errors of other names.
+const NO_ROOM = /NO_SPACE|to write blobs/;
 
 /**
  * A connection, which opens when it is used. `gone` is called when another connection wants to upgrade the database or deletes it,
@@ -40,6 +42,7 @@ export const createConnection = (scope, name, tables, gone) => ({
   database: undefined, // IDBDatabase, while it is open
   opening: undefined, // the promise of one: never two at a time
   known: false, // it was open before, so the database was there
+  full: false, // since a write found no room: the browser may close the database then, and not open it until there is some
   closed: false, // for good: nothing may open it again, a deleted database least of all
 });
 
@@ -155,6 +158,7 @@ async function attempt(connection, act) {
       return await act(database);
     } catch (error) {
       if (!Array.isArray(error)) throw ["failed", error?.message];
+      if (error[0] === "quota") connection.full = true;
       if (last || error[0] !== "lost") throw error;
       letGo(connection);
     }
@@ -179,7 +183,10 @@ async function opened(connection) {
   check();
   if (connection.database) return connection.database;
   connection.opening ??= open(connection).finally(() => (connection.opening = undefined));
-  const database = await connection.opening;
+  const database = await connection.opening.catch((error) => {
+    throw connection.full && error[0] === "unavailable" ? ["quota"] : error;
+  });
+  connection.full = false;
   check(database);
   if (!connection.database) keep(connection, database);
   return database;
@@ -312,7 +319,7 @@ const result = (request) =>
 function trouble(error) {
   if (!(error instanceof DOMException)) return ["lost", "the connection is closing"];
   const { name, message } = error;
-  if (name === "QuotaExceededError") return ["quota"];
+  if (name === "QuotaExceededError" || NO_ROOM.test(message)) return ["quota"];
   // Safari loses its storage process in the background; a connection closes when its tab freezes.
   if (["InvalidStateError", "UnknownError", "AbortError"].includes(name)) return ["lost", message];
   return ["failed", `${name}: ${message}`];

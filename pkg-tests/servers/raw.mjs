@@ -69,7 +69,9 @@ export async function rawServer(wire = anthropic) {
     route(...answers) {
       const name = `r${++next}`;
       const route = {
-        base: `${url}/${name}`, requests: [], effects: [], preflights: 0, asked: [], cors: true, answers, checked: true, everything: false, sent: [],
+        base: `${url}/${name}`, requests: [], effects: [], preflights: 0, asked: [], cors: true, answers, checked: true, everything: false, sentBy: [],
+        /** What must come back as it was, kept one answer at a time: one that was cut leaves its own unfinished. */
+        get sent() { return this.sentBy.flat(); },
         /** What the rules found in all model requests together. */
         get violations() { return this.requests.flatMap((r, i) => r.violations.map((v) => `request ${i + 1}: ${v}`)); },
         /** Resolves when the nth model request (from 1) has come. */
@@ -101,6 +103,8 @@ async function send(response, answer, route, wire) {
   const { status = 200, headers = {}, body = [] } = answer;
   response.writeHead(status, { ...headersOf(route, wire), ...(answer.stream && { "content-type": wire.type, "cache-control": "no-cache" }), ...headers });
   response.flushHeaders();
+  const sent = [];
+  route.sentBy.push(sent);
   for (const piece of [].concat(body)) {
     if (response.destroyed) return;
     if (piece?.gate) { piece.arrive(); await piece.opened; }
@@ -109,10 +113,10 @@ async function send(response, answer, route, wire) {
     else if (piece?.reset) return void socket.resetAndDestroy();
     else if (piece?.hang) return;
     else if (piece?.trickle) {
-      wire.remember(piece.trickle, route.sent);
+      wire.remember(piece.trickle, sent);
       for (const byte of Buffer.from(piece.trickle)) { response.write(Buffer.from([byte])); await new Promise(setImmediate); }
     } else {
-      if (typeof piece === "string") wire.remember(piece, route.sent);
+      if (typeof piece === "string") wire.remember(piece, sent);
       if (!response.write(piece)) await drained(response);
     }
   }

@@ -1,12 +1,8 @@
 // A browser that drops what was stored: bytes of a profile are damaged or taken away between two lives of a browser. Then
 // whatever else deletes a database. After each the loss is told, everything works on from there, and nothing is told twice.
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import os from "node:os";
-import path from "node:path";
-import { chromium } from "playwright-core";
-import { FLAGS, program } from "../lib/browser.mjs";
 import { noMarkers, opened, used } from "../lib/lost.mjs";
+import { profile } from "../lib/profile.mjs";
 
 const HOSTS = ["page", "worker"];
 
@@ -17,48 +13,6 @@ export default function (test) {
 }
 
 // ------------------------------------------------------------------ profiles
-
-/** A browser's profile on the disk, which outlives the browsers that run on it. */
-function profile(t) {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "lodger-profile-"));
-  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
-  const within = (...parts) => path.join(dir, "Default", ...parts);
-  return {
-    /** What a page does in a life of the browser, which then ends. */
-    async life(work) {
-      const browser = await chromium.launchPersistentContext(dir, { executablePath: program(), args: FLAGS });
-      try {
-        const page = async () => {
-          const page = await browser.newPage();
-          page.on("console", (line) => t.log.push(`[page ${line.type()}] ${line.text()}`));
-          await page.goto(`${t.env.site.url}/blank.html`);
-          await t.ready(page);
-          return page;
-        };
-        return await work(await page(), page);
-      } finally {
-        await browser.close();
-      }
-    },
-    /** Flips a bit in the middle of each file of LevelDB whose name this fits. */
-    flip(name) {
-      const databases = within("IndexedDB");
-      const leveldb = fs.readdirSync(databases).filter((entry) => entry.endsWith(".leveldb"));
-      const files = leveldb.flatMap((entry) => fs.readdirSync(path.join(databases, entry)).filter((file) => name.test(file)).map((file) => path.join(databases, entry, file)));
-      const full = files.filter((file) => fs.statSync(file).size > 0);
-      assert.ok(full.length, `no file ${name}`);
-      for (const file of full) {
-        const bytes = fs.readFileSync(file);
-        bytes[bytes.length >> 1] ^= 4;
-        fs.writeFileSync(file, bytes);
-      }
-    },
-    remove: (folder) => {
-      assert.ok(fs.existsSync(within(folder)), folder);
-      fs.rmSync(within(folder), { recursive: true });
-    },
-  };
-}
 
 function profiles(test) {
   const onProfile = (title, damage, { since = true } = {}) => test(`${title}: the loss is told, and everything works on from there`, async (t) => {

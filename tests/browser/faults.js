@@ -100,6 +100,7 @@ export async function stall(name) {
  * of all that began, and `restore`.
  */
 export function watchWrites(count, error) {
+  const [name, ...message] = (error ?? "").split(": ");
   const { transaction } = IDBDatabase.prototype;
   const seen = [];
   IDBDatabase.prototype.transaction = function (...args) {
@@ -107,7 +108,7 @@ export function watchWrites(count, error) {
     if (begun.mode === "readwrite") {
       seen.push(begun.durability);
       if (count-- > 0) queueMicrotask(() => begun.abort());
-      if (error) Object.defineProperty(begun, "error", { value: new DOMException("", error) });
+      if (error) Object.defineProperty(begun, "error", { value: new DOMException(message.join(": "), name) });
     }
     return begun;
   };

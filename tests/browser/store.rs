@@ -190,6 +190,8 @@ async fn what_aborts_a_transaction_decides_its_error() {
     store.commit(&writes(vec![put("a", "1")])).await.unwrap();
     for (name, code, tries) in [
         ("QuotaExceededError", Code::QuotaExceeded, 1),
+        ("UnknownError: IO error: FILE_ERROR_NO_SPACE", Code::QuotaExceeded, 1),
+        ("DataError: Failed to write blobs (IOError)", Code::QuotaExceeded, 1),
         ("UnknownError", Code::StorageFailed, 2),
         ("DataError", Code::StorageFailed, 1),
     ] {

@@ -30,7 +30,9 @@ cargo xtask <command>
                                 local-model: a real model calls a tool in Chromium
   test quick                    after an edit: format, lints, the core at a tenth of its worlds, the modules and types
        [--all]                  with either: also what has not changed since it passed (so does CI=true)
-  campaign                      crashes, races and random schedules in full
+  campaign [--record]           kills, damages and full disks by the thousand, drawn from a seed, then what the tests draw at
+       [--seed N]               random in full; --record: and put the counts of the first into docs/measured.md
+       [--only PART[/NUMBER]]   only these: kills, browser, damage, profile, disk, judge; a number: this case alone
   fuzz [target] [--minutes 5]   bytes drawn at random, guided by coverage, for all targets or this one
   replay FILE                   run an exported session again: it must decide what is recorded, byte for byte
   bench [--record]              speed and size beside the peers; --record: and put them into docs/measured.md
@@ -59,7 +61,10 @@ fn dispatch(args: &[String]) -> Result<()> {
             let plan = test::Plan::parse(arguments)?;
             test::test(&Project::open()?, plan)
         }
-        ("campaign", []) => test::campaign(&Project::open()?),
+        ("campaign", options) => {
+            let options = campaign_options(options)?;
+            test::campaign(&Project::open()?, &options)
+        }
         ("fuzz", options) => fuzz::fuzz(&Project::open()?, &fuzz_options(options)?),
         ("replay", [file]) => {
             Cmd::new(cargo()).args(["run", "--quiet", "--package", "replay", "--", file]).run()
@@ -72,11 +77,35 @@ fn dispatch(args: &[String]) -> Result<()> {
             println!("{USAGE}");
             Ok(())
         }
-        ("build" | "campaign" | "bench" | "screenshots", [unknown, ..]) => {
+        ("build" | "bench" | "screenshots", [unknown, ..]) => {
             bail!("`{command}` has no argument '{unknown}'\n\n{USAGE}")
         }
         _ => bail!("there is no command '{command}'\n\n{USAGE}"),
     }
+}
+
+fn campaign_options(options: &[&str]) -> Result<test::Campaign> {
+    let mut parsed = test::Campaign::default();
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match *option {
+            "--record" => parsed.record = true,
+            "--seed" => {
+                let seed = options.next().context("--seed needs a number")?;
+                seed.parse::<u32>().with_context(|| format!("--seed {seed} is no number"))?;
+                parsed.seed = Some((*seed).to_owned());
+            }
+            "--only" => {
+                let part = options.next().context("--only needs a part, as `kills` or `kills/37`")?;
+                parsed.only.push((*part).to_owned());
+            }
+            other => bail!("`campaign` has no argument '{other}'\n\n{USAGE}"),
+        }
+    }
+    if parsed.record && !parsed.only.is_empty() {
+        bail!("`--record` keeps the counts of a whole campaign: leave `--only` out");
+    }
+    Ok(parsed)
 }
 
 fn fuzz_options<'a>(options: &[&'a str]) -> Result<fuzz::Options<'a>> {

@@ -17,6 +17,7 @@ use crate::command::{Cmd, npm_ci};
 use crate::measured;
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
+use std::fs;
 use std::time::{Duration, Instant};
 use suites::{LOCAL_MODEL, PROPERTIES, SUITES, Suite};
 
@@ -125,13 +126,46 @@ pub fn test(project: &Project, mut plan: Plan) -> Result<()> {
     close(project, &plan, Some(LIMIT))
 }
 
-/// What the tests do a tenth of, in full.
-pub fn campaign(project: &Project) -> Result<()> {
+/// Which part of a campaign, and what becomes of its counts.
+#[derive(Default)]
+pub struct Campaign {
+    /// What is drawn goes by it; none: that of the sample in every run of the tests.
+    pub seed: Option<String>,
+    /// Parts, or cases of a part, as `kills/37`. None: all, and after them the suites in full.
+    pub only: Vec<String>,
+    /// The counts are kept.
+    pub record: bool,
+}
+
+/// Kills, damages and full disks by the thousand; then what the tests do a tenth of, in full. A failure of one stops no other.
+pub fn campaign(project: &Project, options: &Campaign) -> Result<()> {
     let in_full = [Part::Js, Part::Package];
     let suites = SUITES.iter().filter(|suite| in_full.contains(&suite.part));
     let suites = [&PROPERTIES].into_iter().chain(suites).collect();
     // One after the other: each of them loads the machine for long.
-    close(project, &Plan { suites, effort: Effort::Campaign, all: true, beside: false }, None)
+    let plan = Plan { suites, effort: Effort::Campaign, all: true, beside: false };
+    let lives = whole_lives(project, options);
+    // Here is the place of the year of use (`pkg-tests/bench/year.mjs`).
+    let in_full = if options.only.is_empty() { close(project, &plan, None) } else { Ok(()) };
+    lives.and(in_full)
+}
+
+/// Everything that a workspace can meet (`pkg-tests/campaign`).
+fn whole_lives(project: &Project, options: &Campaign) -> Result<()> {
+    build::ensure(project)?;
+    tools::chromium()?;
+    let dir = project.root.join("pkg-tests");
+    npm_ci(&dir)?;
+    let counts = project.cache("campaign").join("counts.txt");
+    fs::create_dir_all(project.cache("campaign"))?;
+    let seed = options.seed.iter().flat_map(|seed| ["--seed", seed]);
+    let only = options.only.iter().flat_map(|part| ["--only", part]);
+    let run = Cmd::new("node").arg("campaign/run.mjs").args(seed).args(only).arg("--write").arg(&counts);
+    run.in_dir(&dir).run()?;
+    if options.record {
+        measured::record(project, "campaign", &fs::read_to_string(&counts)?)?;
+    }
+    Ok(())
 }
 
 fn close(project: &Project, plan: &Plan, limit: Option<Duration>) -> Result<()> {

@@ -1,0 +1,50 @@
+// Kills of the whole browser: all processes of a Chromium get SIGKILL while several workspaces of a profile work, and another
+// one goes on with the same profile.
+import { profile } from "../lib/profile.mjs";
+import { WIRES } from "../servers/wires/index.mjs";
+import { Conversation, init } from "./conversation.mjs";
+import { drawer } from "./draw.mjs";
+import { endAt, tally } from "./kills.mjs";
+
+/** How many kills a profile lives through, and how many workspaces each kill cuts. */
+const LIVES = 5;
+const BESIDE = 3;
+const MS = 900;
+
+/** So many profiles, from this number on. `lives`: how many kills each lives through. */
+export function browser(test, { seed, count, first = 1, lives = LIVES, counts }) {
+  for (let number = first; number < first + count; number++) {
+    test(`browser/${number}`, async (t) => {
+      t.note(`seed ${seed}`);
+      const kept = profile(t);
+      // Each draws for itself: they work beside each other.
+      const drawn = (n) => drawer(seed, "browser", `${number}.${n}`);
+      const draw = drawn("moments");
+      const all = await Promise.all(Array.from({ length: BESIDE }, (_, n) => new Conversation(t, { draw: drawn(n), row: WIRES[(number * BESIDE + n) % WIRES.length], host: ["page", "worker"][(number + n) % 2] }).ready()));
+      for (let life = 1; life <= lives; life++) {
+        t.at = `life ${life}`;
+        const { page, kill } = await kept.doomed();
+        const pages = await goOn(all, () => page(init()));
+        const moment = draw.chance(50) ? { ms: draw(MS) } : { thread: "page", target: 1 + draw(40) };
+        const [cut, ...beside] = all;
+        beside.forEach((conversation, n) => pages[n + 1].evaluate((texts) => shop.send(texts), conversation.next().map(({ text }) => text)).catch(() => {}));
+        const { at } = await endAt(t, pages[0], cut.next(), moment, kill);
+        counts.add("kills of the browser");
+        t.note(at);
+      }
+      await kept.life(async (_, page) => {
+        const pages = await goOn(all, page);
+        await Promise.all(all.map((conversation, n) => conversation.finish(pages[n])));
+      }, init());
+      for (const conversation of all) tally(conversation, counts);
+    }, { hangMs: 300_000 });
+  }
+}
+
+/** A page for each, in which all that was under way comes to its end. */
+const goOn = (all, open) => Promise.all(all.map(async (conversation) => {
+  const page = await open();
+  await conversation.open(page);
+  await conversation.settle(page);
+  return page;
+}));

@@ -1,0 +1,48 @@
+// Damages to rows: a workspace with everything in it is put back, one row is changed from outside, and a page opens it. What is
+// shown must be what was shown before, or it must be told that it is not; everybody else works, and a new message is answered.
+import assert from "node:assert/strict";
+import { drawer } from "./draw.mjs";
+import { expected } from "./known.mjs";
+import { differences, judgeShown } from "./shown.mjs";
+import { world } from "./world.mjs";
+
+/** How many damages a page lives through. */
+const EACH = 10;
+export const KINDS = ["flip", "flip", "flip", "cut", "empty", "delete", "move", "double", "swap", "older"];
+
+/** `count` pages, from this number on; `each`: how many damages in each. `tables`: only rows of these. */
+export function damage(test, { seed, count, first = 1, each = EACH, tables, counts }) {
+  for (let number = first; number < first + count; number++) {
+    test(`damage/${number}`, async (t) => {
+      t.note(`seed ${seed}`);
+      const page = await t.tab({ init: world });
+      const files = await page.evaluate(() => build());
+      const wholly = async () => page.evaluate(async (files) => { await putBack(); return look(files); }, files);
+      const whole = await wholly();
+      const moving = movement(whole, await wholly());
+      const faults = [];
+      for (let n = 1; n <= each; n++) {
+        const draw = drawer(seed, "damage", `${number}.${n}`);
+        const drawn = { kind: draw.of(KINDS), tables, draws: Array.from({ length: 6 }, () => draw(1_000_003)) };
+        const done = await page.evaluate(async (drawn) => { await putBack(); return harm(drawn); }, drawn);
+        t.at = done.what;
+        const seen = await page.evaluate((files) => look(files), files);
+        const after = await page.evaluate(() => ask());
+        counts.add("damages to rows", done.table);
+        faults.push(...faultsOf(judgeShown({ whole, moving, seen, after, done }), done, `${number}.${n}`, counts));
+      }
+      assert.deepEqual(faults, []);
+    }, { hangMs: 300_000 });
+  }
+}
+
+/** What differs between two looks at the same: when something was noticed. */
+export const movement = (one, other) => new Set(Object.keys(one.shown).flatMap((what) => differences(one.shown[what], other.shown[what], what)));
+
+/** What is wrong where a damage was not told, or somebody else was stopped by it, unless that is known. */
+export function faultsOf(verdict, done, where, counts) {
+  const faults = [...verdict.silent.map((what) => `silence: ${what}`), ...verdict.stopped.map((what) => `not touched, and not as before: ${what}`)];
+  const why = faults.length && expected(done, verdict);
+  counts.add(why ? "damages that nobody tells of, as is known" : "damages that were judged", why || verdict.told);
+  return why ? [] : faults.map((fault) => `${where}, ${done.what}: ${fault}`);
+}

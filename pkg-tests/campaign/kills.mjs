@@ -1,0 +1,112 @@
+// Kills of pages and workers: a conversation with tools is cut at a random moment of its work, again and again, and goes on in
+// the next page. A moment is a commit, an event or an effect, counted in the page or its worker, or a time.
+import { crasher } from "../lib/crash.mjs";
+import { WIRES } from "../servers/wires/index.mjs";
+import { Conversation, init } from "./conversation.mjs";
+import { drawer } from "./draw.mjs";
+
+/** How many kills a conversation lives through. */
+export const LIVES = 5;
+const WAYS = { page: ["crash", "crash", "close", "reload", "navigation"], worker: ["crash", "close", "reload", "terminate", "terminate"] };
+/** Among how many moments is drawn: about as many as a thread sees of jobs with so many calls. */
+const MOMENTS = { page: (calls) => 12 + 12 * calls, worker: (calls) => 8 + 6 * calls };
+const MS = 500;
+
+/** The tests of so many conversations, from this number on. `counts` is told what was done. */
+export function kills(test, { seed, count, first = 1, counts }) {
+  for (let number = first; number < first + count; number++) {
+    const host = ["page", "worker"][number % 2];
+    const row = WIRES[(number >> 1) % WIRES.length];
+    test(`kills/${number} ${row.name} [${host}]`, async (t) => {
+      t.note(`seed ${seed}`);
+      const conversation = await new Conversation(t, { draw: drawer(seed, "kills", number), row, host }).ready();
+      await play(t, conversation, (way) => counts.add("kills of pages and workers", way));
+      tally(conversation, counts);
+    }, { hangMs: 300_000 });
+  }
+}
+
+/** A conversation through all its lives. `killed(way)` is called after each. */
+export async function play(t, conversation, killed) {
+  let page;
+  for (let life = 1; life <= LIVES + 1; life++) {
+    t.at = `life ${life}`;
+    page ??= await t.tab({ init: init(conversation) });
+    await conversation.open(page);
+    await conversation.settle(page);
+    if (life > LIVES) return conversation.finish(page);
+    const { way, at, page: left } = await kill(t, page, conversation);
+    killed(way);
+    t.note(`${way} at ${at}`);
+    page = left;
+  }
+}
+
+/** What was judged. */
+export function tally({ accepted, route, reruns }, counts) {
+  counts.add("messages acknowledged", accepted.length);
+  counts.add("effects counted", route.effects.length);
+  counts.add("requests judged", route.requests.length);
+  for (const times of reruns.values()) counts.add("calls run again, because a person said so", times);
+}
+
+/** Sends the next jobs and ends this life at a moment of them. `page`: the one that is left. */
+async function kill(t, page, conversation) {
+  const { draw, host } = conversation;
+  const way = draw.of(WAYS[host]);
+  const where = draw.of(host === "page" ? ["page", "page", "time"] : ["page", "worker", "worker", "time"]);
+  const jobs = conversation.next();
+  const calls = jobs.reduce((sum, { keys }) => sum + keys.length, 0);
+  const moment = where === "time" ? { ms: draw(MS) } : { thread: where, target: 1 + draw(MOMENTS[where](calls)) };
+  const crash = await crasher(t, page);
+  const ended = await endAt(t, page, jobs, moment, (go) => ENDS[way]({ t, page, crash, go: where === "page" ? go : () => {} }));
+  return { way, ...ended };
+}
+
+/** How a page ends; gives what is left of it. `go()` lets it go on where it stands still; its worker never does. */
+const ENDS = {
+  crash: ({ crash }) => crash(),
+  async close({ page, go }) {
+    go();
+    await page.close();
+  },
+  async reload({ t, page, go }) {
+    go();
+    await page.reload();
+    await t.ready(page);
+    return page;
+  },
+  async navigation({ t, page, go }) {
+    go();
+    await page.goto("about:blank");
+    await page.goto(`${t.env.site.url}/blank.html`);
+    await t.ready(page);
+    return page;
+  },
+  async terminate({ page, go }) {
+    go();
+    await page.evaluate(() => { for (const worker of workers) worker.terminate(); });
+    await page.close();
+  },
+};
+
+let moments = 0;
+
+/**
+ * The page sends these jobs, and at a moment of them `end(go)` is done: when so many moments (`target`, of those called `what`) have
+ * been counted in a `thread` (`page`, `worker`), which then stands still, or after so many `ms`. `at`: what came first.
+ */
+export async function endAt(t, page, jobs, { thread, target = 1, what, ms }, end) {
+  const name = `moment ${++moments}`;
+  let go;
+  const held = new Promise((resolve) => { go = resolve; });
+  const reached = new Promise((resolve) => t.signal(name, ({ what }) => { resolve(`${what}, in the ${thread}`); return held; }));
+  if (thread) await (thread === "worker" ? page.workers()[0] : page).evaluate((moment) => arm(...moment), [target, name, what]);
+  const through = page.evaluate((texts) => shop.send(texts), jobs.map(({ text }) => text)).then(() => "its end");
+  through.catch(() => {});
+  const late = new Promise((resolve) => { if (ms !== undefined) setTimeout(() => resolve(`${ms} ms`), ms); });
+  const at = await Promise.race([reached, through, late]);
+  const left = await end(go);
+  go();
+  return { at, page: left };
+}

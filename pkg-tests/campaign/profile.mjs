@@ -1,0 +1,72 @@
+// Damages to the files of a profile, while no browser runs on it: bits of LevelDB's files and of stored bytes are flipped, files
+// are cut, overwritten or gone. The next browser opens the workspace, or it is told why not; what is shown otherwise is told.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { flipBit, profile } from "../lib/profile.mjs";
+import { faultsOf, movement } from "./damage.mjs";
+import { drawer } from "./draw.mjs";
+import { judgeShown } from "./shown.mjs";
+import { world } from "./world.mjs";
+
+/** How many damages are done to copies of one profile. */
+const EACH = 5;
+const KINDS = ["flip", "flip", "flip", "flip", "cut", "zeros", "gone"];
+const ZEROS = 512;
+const BALLAST_KB = 5_000;
+
+/** `count` profiles, from this number on; `each`: how many damages to each. */
+export function profiles(test, { seed, count, first = 1, each = EACH, counts }) {
+  for (let number = first; number < first + count; number++) {
+    test(`profile/${number}`, async (t) => {
+      t.note(`seed ${seed}`);
+      const kept = profile(t);
+      const files = await kept.life((page) => page.evaluate(async (kb) => {
+        const files = await build();
+        // What is so much more than the browser keeps in its log goes into tables, and the workspace before it.
+        const db = await new Promise((resolve) => { const request = indexedDB.open("ballast"); request.onupgradeneeded = () => request.result.createObjectStore("rows"); request.onsuccess = () => resolve(request.result); });
+        const tx = db.transaction("rows", "readwrite");
+        for (let n = 0; n < kb; n++) tx.objectStore("rows").put(Array.from({ length: 100 }, () => Math.random().toString(36)).join(""), n);
+        await T.done(tx);
+        db.close();
+        return files;
+      }, BALLAST_KB), world);
+      const lookAtIt = () => kept.life((page) => page.evaluate((files) => look(files), files), world);
+      const whole = await lookAtIt();
+      const moving = movement(whole, await lookAtIt());
+      const faults = [];
+      for (let n = 1; n <= each; n++) {
+        const draw = drawer(seed, "profile", `${number}.${n}`);
+        const copy = profile(t, `${kept.dir}-${n}`);
+        fs.cpSync(kept.dir, copy.dir, { recursive: true });
+        const done = { ...harmFile(copy, draw), sessions: whole.sessions };
+        t.at = done.what;
+        const life = () => copy.life(async (page) => ({ seen: await page.evaluate((files) => look(files), files), after: await page.evaluate(() => ask()) }), world);
+        let { seen, after } = await life();
+        // Where it could be opened and not be read, the next browser has to know what it is.
+        if (!seen.opened.error && after.started.error) ({ seen, after } = await life());
+        counts.add("damages to files", done.table);
+        faults.push(...faultsOf(judgeShown({ whole, moving, seen, after, done }), done, `${number}.${n}`, counts));
+      }
+      assert.deepEqual(faults, []);
+    }, { hangMs: 300_000 });
+  }
+}
+
+/** Damages a file as it is drawn; which kind of file that was. */
+function harmFile({ files }, draw) {
+  const kindOf = (file) => (file.includes(".blob") ? "blob" : /\.(log|ldb)$/.exec(file)?.[1] ?? /^[A-Z]+/.exec(path.basename(file))?.[0] ?? "other");
+  const all = files().filter((file) => !["LOG", "LOCK"].includes(kindOf(file)));
+  const table = draw.of([...new Set(all.map(kindOf))]);
+  const file = draw.of(all.filter((file) => kindOf(file) === table));
+  const { size } = fs.statSync(file);
+  const at = draw(size);
+  const kind = draw.of(KINDS);
+  if (kind === "flip") flipBit(file, at, 1 << draw(8));
+  else if (kind === "cut") fs.truncateSync(file, at);
+  else if (kind === "zeros") {
+    const bytes = fs.readFileSync(file);
+    fs.writeFileSync(file, bytes.fill(0, at, Math.min(size, at + ZEROS)));
+  } else fs.rmSync(file);
+  return { table: `file ${table}`, kind, what: `${path.basename(file)} ${kind} at ${at} of ${size}` };
+}
