@@ -15,6 +15,7 @@ import { build } from "esbuild";
 import { launch } from "../lib/browser.mjs";
 import { installPackage, ROOT, WORK } from "../lib/package.mjs";
 import { site } from "../lib/site.mjs";
+import { judged, median, reportGoals } from "./figures.mjs";
 import { firstBench } from "./first.mjs";
 import { gateBench } from "./gate.mjs";
 import { fill, sessionsBench } from "./sessions.mjs";
@@ -71,7 +72,6 @@ async function measure(name, url, expected, wire) {
   return { wall, cpu: after - before };
 }
 
-const median = (list) => { const sorted = [...list].sort((a, b) => a - b); const m = sorted.length >> 1; return sorted.length % 2 ? sorted[m] : (sorted[m - 1] + sorted[m]) / 2; };
 const middle = (samples) => ({ wall: median(samples.map((s) => s.wall)), cpu: median(samples.map((s) => s.cpu)), samples });
 
 /** All of these in turn, so many times; the first time warms up and does not count. `prepare`: before Lodger's runs. */
@@ -137,9 +137,6 @@ function reportFirst() {
   console.log(`${"to the first text, ms".padEnd(29)}${Object.keys(results.first).map((name) => name.padStart(20)).join("")}   loads, KB`);
   for (const name of ["sdk", "pi", "ai", "lodger"]) console.log(`  ${NAMES[name].padEnd(27)}${networks.map((row) => row[name].first.toFixed(0).padStart(20)).join("")}${(networks[0][name].bytes / 1024).toFixed(0).padStart(12)}`);
   console.log("  A page that was never loaded before, its files by brotli; the model answers at once.\n");
-}
-function reportGoals(goals) {
-  for (const [goal, value, limit] of goals) console.log(`${value <= limit ? "reached" : "MISSED "}  ${goal}: ${value.toFixed(2)}`);
 }
 function reportLoops() {
   for (const [kind, { lodger, bare, pi }] of Object.entries(results.toolLoop)) {
@@ -236,7 +233,7 @@ if (results.gate) for (const [group, title] of [["pages", "page tools"], ["wild"
 reportGoals(goals);
 
 results.total = total;
-results.goals = goals.map(([goal, value, limit]) => ({ goal, value, limit, reached: value <= limit }));
+results.goals = judged(goals);
 await fs.mkdir(path.dirname(values.json), { recursive: true });
 await fs.writeFile(values.json, JSON.stringify(results, null, 2));
 console.log(`\n${path.relative(process.cwd(), values.json)} has all samples`);

@@ -35,7 +35,8 @@ cargo xtask <command>
        [--only PART[/NUMBER]]   only these: kills, browser, damage, profile, disk, judge; a number: this case alone
   fuzz [target] [--minutes 5]   bytes drawn at random, guided by coverage, for all targets or this one
   replay FILE                   run an exported session again: it must decide what is recorded, byte for byte
-  bench [--record]              speed and size beside the peers; --record: and put them into docs/measured.md
+  bench [--record]              speed and size beside the peers, and what a year of use costs; --record: and put them
+                                into docs/measured.md
   screenshots                   the workbench's pictures in www/screenshots/";
 
 fn main() -> ExitCode {

@@ -176,20 +176,25 @@ fn close(project: &Project, plan: &Plan, limit: Option<Duration>) -> Result<()> 
     Ok(())
 }
 
-/// `record`: the figures are kept.
+/// Beside the peers, then a year of use. `record`: the figures are kept.
 pub fn bench(project: &Project, record: bool) -> Result<()> {
     build::ensure(project)?;
     tools::chromium()?;
     let dir = project.root.join("pkg-tests");
     npm_ci(&dir)?;
     npm_ci(&dir.join("bench/peers"))?;
-    let bench = Cmd::new("node").args(["bench/run.mjs", "--gate"]).arg(build::bench(project)?).in_dir(&dir);
-    if !record {
-        return bench.run();
+    let program = |file: &str| Cmd::new("node").arg(file).in_dir(&dir);
+    let speed = program("bench/run.mjs").arg("--gate").arg(build::bench(project)?);
+    for (block, bench) in [("speed", speed), ("year", program("bench/year.mjs"))] {
+        if !record {
+            bench.run()?;
+            continue;
+        }
+        let figures = bench.captured()?;
+        print!("{figures}");
+        measured::record(project, block, &figures)?;
     }
-    let figures = bench.captured()?;
-    print!("{figures}");
-    measured::record(project, "speed", &figures)
+    Ok(())
 }
 
 #[cfg(test)]
