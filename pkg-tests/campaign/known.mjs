@@ -3,15 +3,9 @@
 
 /** By table, or by kind of file in a profile. */
 const KNOWN = {
-  // Until pages are checked like journals.
-  pages: "pages are not checked",
-  versions: "pages are not checked",
-  changes: "pages are not checked",
   // Until a file that is not what was sent ends its session.
   files: "files are not checked",
   "file blob": "files are not checked",
-  // Until a database that is opened once more, and found dropped, is told as lost (case `--seed 11 --only profile/3`).
-  "file ldb": "a database that the browser drops while it is open is opened empty",
   drafts: "a draft is outside the chain of hashes",
   keys: "a key under another name, or none, is told when it is used",
 };

@@ -99,6 +99,9 @@ impl Golden {
     }
 }
 
+/// Lists of a record of which only the newest are named now.
+const SHORTER: [&str; 3] = [".supervision_notes", ".receipt_ids", ".handoff_ids"];
+
 /// Every member of `part` is in `whole`, as it is there.
 fn includes(whole: &Value, part: &Value, place: &str) {
     match (whole, part) {
@@ -106,6 +109,9 @@ fn includes(whole: &Value, part: &Value, place: &str) {
             for (name, member) in members {
                 includes(&whole[name], member, &format!("{place}.{name}"));
             }
+        }
+        (Value::Array(list), Value::Array(items)) if SHORTER.iter().any(|name| place.ends_with(name)) => {
+            assert!(items.ends_with(list) && list.len() == items.len().min(8), "{place}: {list:?}");
         }
         (Value::Array(list), Value::Array(items)) => {
             assert_eq!(list.len(), items.len(), "{place}");
