@@ -34,6 +34,7 @@ export interface Commands {
   session_rename: { args: { id: string; displayName: string }; value: SessionState };
   session_remove: { args: { id: string }; value: void };
   session_undo_remove: { args: { id: string }; value: SessionState };
+  session_archive: { args: { id: string }; value: SessionState };
   session_task: { args: { id: string }; value: TaskRun };
   run_once: { args: { objective: string }; value: TaskDone };
   session_export: { args: { id: string; format?: "journal" | "markdown" | "json" }; value: Blob };

@@ -340,8 +340,15 @@ export interface Workspace extends EventTarget {
   readonly sessions: Sessions;
   /** From here on this person works here; `null`: nobody. Runs that work go on, and nobody is told of them. */
   setOperator(operator: Operator | null): Promise<void>;
-  /** How much is stored, and whether the browser may evict it; `persist()` asks it not to. */
+  /**
+   * How much is stored, and whether the browser may evict it; `persist()` asks it not to. With `sessions: true` it also counts
+   * what each session takes, which reads all of them once.
+   *
+   * @throws {LodgerError} `operator_required` (with `sessions`), `storage_failed`.
+   */
   storage(): Promise<StorageInfo>;
+  storage(options: { sessions: true }): Promise<StorageInfo & { sessions: SessionSize[] }>;
+  storage(options: { sessions?: boolean }): Promise<StorageInfo>;
   /** `invoke` for this workspace. */
   invoke<C extends keyof Commands>(command: C, args?: Commands[C]["args"]): Promise<Commands[C]["value"]>;
   invoke(command: string, args?: object): Promise<unknown>;
@@ -370,6 +377,13 @@ export interface StorageInfo {
   persist(): Promise<boolean>;
   /** What was stored here before is gone. It stays, over reloads and in every tab, until somebody acknowledges it. */
   lost?: StorageLoss;
+  /** What each session takes, the largest first, where that was asked for. */
+  sessions?: SessionSize[];
+}
+export interface SessionSize {
+  id: string;
+  /** UTF-8 of its rows and their keys as they lie there (what is pressed as it is pressed), and its files. */
+  bytes: number;
 }
 export interface StorageLoss {
   /** When that was noticed, in milliseconds since the epoch. */
@@ -468,6 +482,11 @@ export interface AgentConfig {
   skills?: Skill[];
   /** What is known of models, in place of what the package knows (`lodger/models.json`). */
   models?: ModelCatalog;
+  /**
+   * Archives sessions by itself (`sessions.archive`): the operator's own that nobody has changed for so many days. It looks for them
+   * at the start and once a day, and never deletes. Default `false`.
+   */
+  archive?: false | { afterDays: number };
   /**
    * `cut`: an answer whose connection broke in the middle (`stream_broken`) is asked for again by the run itself, unless a tool call
    * had begun to come. That counts as one of the three tries of an answer, `agent:notice` tells of it, and the new answer takes the
@@ -1091,6 +1110,8 @@ export interface SessionState {
   suspendedAt?: number;
   /** What its runs have used up, cleared conversations included. */
   usage?: Usage;
+  /** When it was archived; its next run ends that. */
+  archived?: string;
   /**
    * Its rows are not what was written, first in the entry `seq`; absent where nobody has found such a thing. Everything else works;
    * what would write to this session rejects with `corrupt`, and the hint says what can be done. It is found when the session is
@@ -1200,6 +1221,13 @@ export interface Sessions {
   remove(id: string): Promise<void>;
   /** Brings a session back that was removed within the last ten seconds. */
   undoRemove(id: string): Promise<SessionState>;
+  /**
+   * Puts an idle session away: all its rows are packed, which takes a fraction of the space, and nothing is deleted. It is listed
+   * (`archived`) and reads as before; its next message opens it again.
+   *
+   * @throws {LodgerError} `busy`: something is under way in it, or waits.
+   */
+  archive(id: string): Promise<SessionState>;
   /**
    * Its journal from the entry `from` on. In place of entries that are damaged stands one with the type `damaged`: `from` is the first,
    * `seq` the last of them, `why` what is wrong, `hash` empty.

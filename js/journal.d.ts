@@ -75,7 +75,7 @@ export interface JournalEntries {
   /** An operator does something with the session itself: launches, stops, renames it. */
   commanded: {
     /** What. */
-    what: "launch" | "prompt" | "stop" | "restart" | "rename" | "recover" | "remove" | "undoRemove" | "bench" | "play" | "ready" | "go_on" | "import" | "fork" | "salvage" | "status";
+    what: "launch" | "prompt" | "stop" | "restart" | "rename" | "recover" | "remove" | "undoRemove" | "archive" | "bench" | "play" | "ready" | "go_on" | "import" | "fork" | "salvage" | "status";
     /** Who, and what else there is to say. */
     args: unknown;
   };

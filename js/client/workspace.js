@@ -230,8 +230,8 @@ export class Workspace extends EventTarget {
     await this.#command("resolvePermission", { ...options, requestId, answer });
   }
 
-  async storage() {
-    const { lost, ...info } = await this.#command("storage");
+  async storage(options) {
+    const { lost, ...info } = await this.#command("storage", options);
     const acknowledge = async () => void (await this.#command("acknowledgeLoss"));
     return { ...info, ...(lost && { lost: { ...lost, acknowledge } }), persist: () => this.#command("persist") };
   }
@@ -444,6 +444,7 @@ export class Workspace extends EventTarget {
       rename: async (id, displayName) => command("rename", { id, displayName }),
       remove: async (id) => command("remove", { id }),
       undoRemove: async (id) => command("undoRemove", { id }),
+      archive: async (id) => command("archive", { id }),
       journal: async (id, options) => command("journal", { ...options, id }),
       events: async (id, options) => command("events", { ...options, id }),
       receipts: async (id) => command("receipts", { id }),

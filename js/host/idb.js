@@ -135,6 +135,12 @@ export async function found(connection, keys) {
   return [...rows, rows[0] ?? rows[1] ?? (await since)];
 }
 
+/** How many bytes each session takes, as `[id, bytes]`. */
+export const sizes = async (connection) =>
+  (await import("./sizes.js")).sizes((ask, table) =>
+    attempt(connection, (database) => Promise.all(ask(begin(database, [[table]], "readonly", false).objectStore(table)).map(result))),
+  );
+
 /** The bytes of a file, if there is one of this id. */
 export const file = (connection, id) =>
   attempt(connection, (database) => result(begin(database, [["files"]], "readonly", false).objectStore("files").get([id])));

@@ -193,6 +193,14 @@ export async function use(): Promise<void> {
   await ws.pages.update("s", { metadata: { a: 1 } }, { expectedVersion: page.version });
   for (const { slug } of await ws.pages.outgoingLinks("s")) same<typeof slug, string | null>(true);
   const { persist, lost } = await ws.storage();
+  const { sessions: sizes } = await ws.storage({ sessions: true });
+  sizes.map(({ id, bytes }) => [id, bytes.toFixed()]);
+  const { archived } = await ws.sessions.archive("a");
+  archived?.slice(0, 10);
+  await ws.configureAgent({ archive: { afterDays: 90 } });
+  await ws.configureAgent({ archive: false });
+  // @ts-expect-error a policy says after how many days
+  await ws.configureAgent({ archive: true });
   await persist();
   if (lost) same<typeof lost.since, number | undefined>(true);
   await lost?.acknowledge();

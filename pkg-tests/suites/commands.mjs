@@ -339,6 +339,7 @@ const STEPS = [
   ["sessions.import", (ws, s) => ws.sessions.import(s.file), (ws) => ws.sessions.status("docs-3")],
   ["sessions.remove", async (ws) => [await ws.sessions.remove("docs-3"), (await T.refused(() => ws.sessions.status("docs-3"))).code], async (ws) => (await ws.sessions.list()).map(({ id }) => id)],
   ["sessions.undoRemove", (ws) => ws.sessions.undoRemove("docs-3"), async (ws) => (await ws.sessions.list()).map(({ id }) => id)],
+  ["sessions.archive", (ws) => ws.sessions.archive("docs-3"), (ws) => ws.sessions.status("docs-3")],
   ["sessions.runOnce", (ws) => ws.sessions.runOnce("Once.")],
 
   // ---- this tab's own

@@ -90,8 +90,12 @@ function alike(one, other) {
   return Object.fromEntries(Object.entries(one).map(([name, value]) => [name, alike(value, other[name])]));
 }
 
+/** Lists of a record of which only the newest are named now. */
+const SHORTER = ["supervision_notes", "receipt_ids", "handoff_ids"];
+
 /** Every member of `part` is in `whole`, as it is there. */
 function includes(whole, part, where) {
+  if (SHORTER.includes(where.split(".").at(-1))) part = part.slice(-8);
   if (part === null || typeof part !== "object") return assert.deepEqual(whole, part, where);
   if (Array.isArray(part)) assert.equal(whole.length, part.length, where);
   for (const [name, value] of Object.entries(part)) includes(whole?.[name], value, `${where}.${name}`);

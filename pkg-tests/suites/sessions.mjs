@@ -14,6 +14,7 @@ export default function (test) {
   tabs(test);
   full(test);
   badInput(test);
+  archives(test);
 }
 
 /** A tab with a workspace, `s` for its sessions, and an agent if there is somebody to ask. `clock`: it goes by `clock.now`. */
@@ -385,5 +386,64 @@ function badInput(test) {
       return T.plain({ ids, texts: await Promise.all(ids.map(textsOf)), receipts: await Promise.all(ids.map(async (id) => (await s.receipts(id)).length)), status: await Promise.all(ids.map(async (id) => (await s.status(id)).hmac_status)) });
     });
     assert.deepEqual(seen, { ids: ["a-2", "a-3"], texts: [["Hi.", "Hi."], ["Hi.", "Hi."]], receipts: [2, 2], status: ["verified", "verified"] });
+  });
+}
+
+function archives(test) {
+  test("an archived session takes less, reads the same after a reload, and opens with its next prompt", async (t) => {
+    const route = await t.raw(...Array.from({ length: 8 }, (_, n) => message(`Answer ${n}.`)));
+    const page = await tab(t, route.base);
+    const look = () => page.evaluate(async () => {
+      const { sessions } = await ws.storage({ sessions: true });
+      const rows = await new Promise((resolve) => {
+        indexedDB.open("lodger:desk").onsuccess = ({ target: { result } }) => {
+          const store = result.transaction("entries").objectStore("entries");
+          store.getAllKeys().onsuccess = ({ target: { result: keys } }) => resolve((result.close(), keys.filter(([id]) => id === "a").map((key) => key.length)));
+        };
+      });
+      return { sessions, loose: rows.filter((length) => length === 2).length, packs: rows.filter((length) => length === 3).length };
+    });
+    const told = () => page.evaluate(async () => T.plain({ history: await ws.history({ sessionId: "a" }), page: await ws.history({ sessionId: "a", limit: 2 }), events: await s.events("a"), file: await (await s.export("a")).text(), status: await s.status("a") }));
+    await page.evaluate(async () => {
+      await s.launch({ id: "a" });
+      for (let n = 0; n < 6; n += 1) await says("a", `Word ${n}.`);
+      await ws.clearConversation();
+    });
+    const [before, said] = [await look(), await told()];
+    const state = await page.evaluate(async () => T.plain(await s.archive("a")));
+    assert.ok(Date.parse(state.archived) > 0, JSON.stringify(state));
+    const after = await look();
+    const size = ({ sessions }) => sessions.find(({ id }) => id === "a").bytes;
+    assert.deepEqual([after.loose, after.packs > 0], [0, true]);
+    assert.ok(size(after) < size(before) / 3, `${size(before)} -> ${size(after)}`);
+    // They are sorted, and sum up to all that lies there of sessions.
+    const all = await page.evaluate(() => new Promise((resolve) => {
+      indexedDB.open("lodger:desk").onsuccess = ({ target: { result } }) => {
+        const utf8 = (text) => new Blob([text]).size;
+        const transaction = result.transaction(["heads", "entries", "drafts"]);
+        let sum = 0;
+        for (const table of ["heads", "entries", "drafts"]) {
+          transaction.objectStore(table).openCursor().onsuccess = ({ target: { result: cursor } }) => {
+            if (!cursor) return;
+            sum += cursor.key.reduce((bytes, part) => bytes + utf8(`${part}`), 0) + (typeof cursor.value === "string" ? utf8(cursor.value) : cursor.value.byteLength);
+            cursor.continue();
+          };
+        }
+        transaction.oncomplete = () => resolve((result.close(), sum));
+      };
+    }));
+    assert.equal(after.sessions.reduce((sum, { bytes }) => sum + bytes, 0), all);
+    assert.deepEqual(after.sessions, [...after.sessions].sort((a, b) => b.bytes - a.bytes));
+    await again(t, page, route.base);
+    const later = await told();
+    assert.deepEqual([later.history, later.page], [said.history, said.page]);
+    assert.deepEqual(later.events.slice(0, said.events.length), said.events);
+    assert.equal(later.events.at(-1).event_type, "archived");
+    assert.ok(later.file.includes("Word 5."));
+    assert.equal((await look()).loose, 0, "nothing of that opens it");
+    const opened = await page.evaluate(async () => T.plain({ run: await says("a", "Once more."), state: (await s.status("a")).session, texts: await textsOf("a"), whole: await s.verify("a") }));
+    assert.deepEqual([opened.run.outcome, opened.state.archived ?? null, opened.texts.length, opened.whole.hmac_status], ["completed", null, 14, "verified"]);
+    assert.ok((await look()).loose > 30);
+    assert.deepEqual(route.violations, []);
   });
 }

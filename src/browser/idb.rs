@@ -38,6 +38,8 @@ extern "C" {
     #[wasm_bindgen(catch)]
     async fn found(connection: &Connection, keys: &Array) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch)]
+    async fn sizes(connection: &Connection) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch)]
     async fn file(connection: &Connection, id: &str) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch, js_name = keptKey)]
     async fn kept_key(connection: &Connection, made: &JsValue, place: u32) -> Result<JsValue, JsValue>;
@@ -136,6 +138,16 @@ impl Idb {
     pub async fn file(&self, id: &str) -> Result<Option<JsValue>, StoreError> {
         let file = file(&self.connection, id).await.map_err(failed)?;
         Ok(Some(file).filter(|file| !file.is_undefined()))
+    }
+
+    /// How many bytes each session takes.
+    pub async fn sizes(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let sizes: Array = sizes(&self.connection).await.map_err(failed)?.unchecked_into();
+        let size = |pair: JsValue| {
+            let pair: Array = pair.unchecked_into();
+            Some((pair.get(0).as_string()?, pair.get(1).as_f64()? as u64))
+        };
+        Ok(sizes.iter().filter_map(size).list())
     }
 
     /// The key in this place (0: the vault's, 1: the one that signs), or `undefined`; `made`: what it is if there is

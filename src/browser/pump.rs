@@ -15,13 +15,15 @@ use super::{account, answers, bytes, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, not_there, rooms_of};
 use crate::json;
-use crate::maps::Few;
+use crate::list::Listed;
+use crate::maps::{Few, sorted};
 use crate::object::Object;
 use crate::ports::{Durability, Millis, PatternEngine, Read, StoreError, Table};
 use crate::protocol::Request;
 use crate::rooms::{Room, enter};
 use crate::session::operator::Operator;
 use js_sys::{Function, Promise};
+use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
@@ -345,7 +347,7 @@ impl Pump {
             Action::Abort(call) => answers::abort(self, call),
             Action::AwaitOnline => self.await_online(),
             Action::Mark => self.0.store.mark(),
-            Action::Storage(id) => self.storage(id),
+            Action::Storage { id, sessions } => self.storage(id, sessions),
             Action::Persist(id) => {
                 let pump = self.clone();
                 task::start(async move {
@@ -446,7 +448,7 @@ impl Pump {
 
     /// How much is stored, and what was lost. A door of the room `more`.
     #[inline(never)]
-    fn storage(&self, id: u32) {
+    fn storage(&self, id: u32, sessions: bool) {
         enter(Room::More);
         let pump = self.clone();
         task::start(async move {
@@ -458,12 +460,18 @@ impl Pump {
             let persisted = js_sys::Reflect::get(&estimate, &"persisted".into()).is_ok_and(|p| p.is_truthy());
             let memory = pump.0.store.bytes();
             let bytes = memory.map_or_else(|| number("usage").unwrap_or(0.0), |bytes| bytes as f64);
+            let sizes = if sessions { Some(pump.0.store.sizes().await) } else { None };
+            let sizes = match sizes.transpose() {
+                Ok(sizes) => sizes,
+                Err(error) => return pump.deliver(Deliver::Reply(id, Err(error.info()))),
+            };
             let value = Object::new()
                 .text("kind", if memory.is_some() { "memory" } else { "indexeddb" })
                 .value("bytes", bytes.into())
                 .value("quota", number("quota").unwrap_or(0.0).into())
                 .flag("persisted", persisted)
                 .maybe("lost", lost)
+                .maybe("sessions", sizes.map(told_sizes))
                 .json();
             pump.deliver(Deliver::Reply(id, Ok(Some(value))));
         });
@@ -491,6 +499,13 @@ impl Pump {
         env::dispose(&self.0.scope);
         self.deliver(Deliver::Closed(error));
     }
+}
+
+/// What each session takes, the one that takes most first.
+fn told_sizes(sizes: Vec<(String, u64)>) -> Value {
+    let largest = sorted(sizes, |(_, bytes)| u64::MAX - bytes);
+    let told = |(id, bytes): (String, u64)| Object::new().text("id", &id).number("bytes", bytes).done();
+    largest.into_iter().map(told).list().into()
 }
 
 /// Brings a room, or says why it does not come.

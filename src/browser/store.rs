@@ -6,7 +6,9 @@ use super::env::{self, Scope};
 use super::idb::{Gone, Idb, delete_database};
 use super::signer::Signer;
 use crate::harness::Found;
+use crate::json;
 use crate::list::Listed;
+use crate::maps::Named;
 use crate::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -192,6 +194,22 @@ impl Store {
         }
     }
 
+    /// How many bytes each session takes: its rows as they lie there with their keys, and its files.
+    ///
+    /// # Errors
+    /// The database cannot be opened, or fails.
+    pub(super) async fn sizes(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        match &self.kind {
+            Kind::Memory(memory) => {
+                let kept = &self.files.borrow().kept;
+                let files =
+                    kept.iter().map(|(id, blob)| (id.as_str(), blob.unchecked_ref::<Blob>().size() as u64));
+                Ok(sizes_of(&memory.borrow(), &files.list()))
+            }
+            Kind::Idb(idb) => idb.sizes().await,
+        }
+    }
+
     /// What tells at the opening whether anything was stored.
     ///
     /// # Errors
@@ -216,6 +234,34 @@ impl Store {
             idb.close();
         }
     }
+}
+
+/// How many bytes each session takes in memory, as `/js/host/sizes.js` counts them in a database. `files`: those of all.
+fn sizes_of(memory: &MemoryStore, files: &[(&str, u64)]) -> Vec<(String, u64)> {
+    let mut sizes = Named::<u64>::default();
+    let mut hidden = Vec::new();
+    for table in [Table::Heads, Table::Entries, Table::Drafts] {
+        for (key, value) in memory.read(&Read::all(table, Vec::new())) {
+            let Some(Part::Text(id)) = key.first() else { continue };
+            let of_part = |part: &Part| match part {
+                Part::Text(text) => text.len(),
+                Part::Number(number) => number.to_string().len(),
+            };
+            let mut bytes = (key.iter().map(of_part).sum::<usize>() + value.len()) as u64;
+            if table == Table::Heads {
+                let head = value.lines().next().and_then(json::parse).unwrap_or_default();
+                let named = head.get("files").and_then(json::texts).unwrap_or_default();
+                let own = files.iter().filter(|(file, _)| named.iter().any(|named| named == file));
+                bytes += own.map(|(_, bytes)| bytes).sum::<u64>();
+                if ["removed", "once"].iter().any(|name| head.get(name).is_some()) {
+                    hidden.push(id.clone());
+                }
+            }
+            sizes.change(id, |size| *size += bytes);
+        }
+    }
+    let told = sizes.iter().filter(|(id, _)| !hidden.iter().any(|hidden| hidden == id));
+    told.map(|(id, bytes)| (id.to_owned(), *bytes)).list()
 }
 
 /// Deletes a workspace's data. Connections of other tabs close by themselves.

@@ -265,7 +265,12 @@ pub enum Action {
     /// Set the marker that says outside the database that something is stored. Nobody waits for it.
     Mark,
     /// Say how much is stored, and what was lost, as the reply to this command.
-    Storage(u32),
+    Storage {
+        /// The command.
+        id: u32,
+        /// Whether what each session takes is asked for.
+        sessions: bool,
+    },
     /// Ask the browser to keep the data, as the reply to this command.
     Persist(u32),
     /// The workspace is closed: let everything go. Comes after its reply.

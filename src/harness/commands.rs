@@ -167,7 +167,11 @@ impl Harness {
                 if command == Command::AcknowledgeLoss {
                     self.acknowledge();
                 }
-                self.core.outbox.act(Action::Storage(id));
+                let sessions = command == Command::Storage && args.says("sessions");
+                if sessions {
+                    self.core.present_operator()?;
+                }
+                self.core.outbox.act(Action::Storage { id, sessions });
             }
             Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
             Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
@@ -196,6 +200,9 @@ impl Harness {
             | Command::SessionsRemove
             | Command::SessionsUndoRemove => {
                 self.runner.change(&mut self.core, id, session, request, &fresh)?
+            }
+            Command::SessionsArchive => {
+                self.holding.archive(&mut self.core, &mut self.runner, &mut self.reads, Some(id), session)?
             }
             Command::SessionsBench => {
                 let benched = self.runner.bench(&mut self.core, session)?;

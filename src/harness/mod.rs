@@ -198,6 +198,7 @@ impl Harness {
             self.keys.due(),
             self.core.outbox.due(),
             self.holding.removal_due(&self.core),
+            self.holding.archive_due(&self.core, &self.runner),
         ];
         due.into_iter().flatten().min()
     }
@@ -245,6 +246,7 @@ impl Harness {
                 self.runner.tick(&mut self.core);
                 self.keys.tick(&mut self.core);
                 self.holding.end_removals(&mut self.core, &mut self.reads);
+                self.holding.look_for_old(&mut self.core, &self.runner, &mut self.reads);
             }
         }
         self.core.by = By::Here;

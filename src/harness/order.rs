@@ -13,7 +13,7 @@ use crate::ports::Millis;
 use crate::protocol::Command;
 
 impl Harness {
-    /// While a page change and its outcome are on their way as one, and while a conversation or a session is erased,
+    /// While a page change and its outcome are on their way as one, and while a session is erased or archived,
     /// nothing may come between.
     pub(super) fn must_finish(&self) -> bool {
         self.runner.pages.is_committing()
@@ -21,7 +21,7 @@ impl Harness {
                 .reads
                 .under_way
                 .values()
-                .any(|after| matches!(after, After::Erase { .. } | After::Remains))
+                .any(|after| matches!(after, After::Erase { .. } | After::Remains | After::Archive { .. }))
     }
 
     /// Whether an input can be taken now: it waits for nothing, or is what is waited for.

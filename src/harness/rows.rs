@@ -38,6 +38,7 @@ impl Harness {
         };
         match after {
             After::Epoch | After::Account { .. } | After::Find(_) => false,
+            After::Load { sessions, .. } if !sessions.iter().any(|id| id == DEFAULT_SESSION) => true,
             After::Around | After::Load { .. } => !(self.holding.runs_next() && is_new(DEFAULT_SESSION)),
             After::Look(waiting) => {
                 let Waiting { session, request, .. } = &**waiting;
@@ -108,10 +109,15 @@ impl Harness {
             After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),
             After::Erase { command, session, place } => {
                 let part = rows.first().unwrap_or(&empty);
-                self.core.pack(&session, part, place, false);
+                self.core.pack(&session, part, place, (false, false));
                 let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
                 self.runner.sweep_files(&mut self.core, &files);
-                self.holding.erased(&mut self.core, &mut self.runner, command, Ok(None));
+                let reads = &mut self.reads;
+                self.holding.erased(&mut self.core, &mut self.runner, reads, (command, &session), Ok(None));
+            }
+            After::Archive { command, session, step } => {
+                let (core, runner, reads) = (&mut self.core, &mut self.runner, &mut self.reads);
+                self.holding.archived(core, runner, reads, (command, &session), (step, &rows));
             }
         }
     }
@@ -138,8 +144,12 @@ impl Harness {
             After::List { command, .. } | After::Arrived { command } => {
                 self.core.reply_now(command, Err(error.clone()));
             }
-            After::Erase { command, .. } => {
-                self.holding.erased(&mut self.core, &mut self.runner, command, Err(error.clone()))
+            After::Erase { command, session, .. } => {
+                let (reads, of, error) = (&mut self.reads, (command, session.as_str()), error.clone());
+                self.holding.erased(&mut self.core, &mut self.runner, reads, of, Err(error))
+            }
+            After::Archive { command, .. } => {
+                self.holding.not_archived(&mut self.core, &mut self.runner, command, error.clone())
             }
         }
     }

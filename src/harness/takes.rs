@@ -5,6 +5,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
+use crate::harness::core::integrity::Head;
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::arrivals::go_on_with;
@@ -13,7 +14,6 @@ use crate::harness::reads::Waiting;
 use crate::harness::reads::look::Stored;
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Rows};
-use crate::protocol::Command;
 use crate::session::Session;
 use crate::session::transitions::Status;
 
@@ -44,8 +44,12 @@ impl Harness {
     pub(in crate::harness) fn looked_around(&mut self, rows: &[Rows]) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let mut sessions = vec![DEFAULT_SESSION.to_owned()];
         self.core.sessions.take_heads(part(0));
+        let mut sessions = Vec::new();
+        // The first session is opened when it is needed, as the others are.
+        if self.core.sessions.head(DEFAULT_SESSION).and_then(Head::archived_at).is_none() {
+            sessions.push(DEFAULT_SESSION.to_owned());
+        }
         for (id, head) in self.core.sessions.heads().filter(|(id, _)| *id != DEFAULT_SESSION) {
             let starts = head.record().and_then(|record| record.get("status")?.as_str())
                 == Some(Status::Starting.as_str());
@@ -86,7 +90,8 @@ impl Harness {
         }
         let mut damaged = Vec::new();
         for (session, rows) in read {
-            let taken = self.holding.take_session(&mut self.core, &mut self.runner, session, rows);
+            let all = (rows, whole.contains(session));
+            let taken = self.holding.take_session(&mut self.core, &mut self.runner, session, all);
             let Err(error) = taken else { continue };
             let borrows = |start: &mut Start| matches!(start.aim, Aim::Once(_));
             if let Some(Aim::Once(waiting)) = self.holding.start.take_if(borrows).map(|start| start.aim) {
@@ -124,13 +129,14 @@ impl Harness {
 
     /// Takes the session of a command, and carries it out.
     pub(in crate::harness) fn take_for(&mut self, waiting: Waiting, rows: &[Rows]) -> Result<(), ErrorInfo> {
-        if let Err(error) =
-            self.holding.take_session(&mut self.core, &mut self.runner, &waiting.session, rows)
-        {
+        let (id, all) = (waiting.session.clone(), (rows, waiting.whole));
+        if let Err(error) = self.holding.take_session(&mut self.core, &mut self.runner, &id, all) {
             return self.not_taken(&waiting, rows, error);
         }
-        self.runner.start_session(&mut self.core, &waiting.session);
-        self.dispatch_waiting(waiting)
+        self.runner.start_session(&mut self.core, &id);
+        let result = self.dispatch_waiting(waiting);
+        self.holding.put_back(&mut self.core, &mut self.reads, &id);
+        result
     }
 
     /// The session of a command is not what was written. Where the first one was given up by that, it begins anew.
@@ -149,15 +155,14 @@ impl Harness {
 
     /// Does the one thing that a workspace was borrowed for, and lets it go.
     pub(in crate::harness) fn do_once(&mut self, waiting: Waiting) {
-        let command = waiting.command;
-        let clears = waiting.request.command == Command::ClearConversation;
-        match self.dispatch_waiting(waiting) {
-            // It goes on until everything is erased.
-            Ok(()) if clears => return,
-            Ok(()) => {}
-            Err(error) => self.core.reply_now(command, Err(error)),
+        let (command, session) = (waiting.command, waiting.session.clone());
+        if let Err(error) = self.dispatch_waiting(waiting) {
+            self.core.reply_now(command, Err(error));
         }
-        self.holding.give_back(&mut self.core, &mut self.runner);
+        // It goes on until everything is erased, or packed.
+        if !self.holding.put_back(&mut self.core, &mut self.reads, &session) {
+            self.holding.give_back(&mut self.core, &mut self.runner);
+        }
     }
 }
 

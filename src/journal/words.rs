@@ -231,6 +231,8 @@ words! {
         Remove = "remove",
         /// It is brought back.
         UndoRemove = "undoRemove",
+        /// It is put away, until a run begins in it.
+        Archive = "archive",
         /// It is put aside.
         Bench = "bench",
         /// It is taken up again.

@@ -311,6 +311,9 @@ commands! {
     /// Brings a session back that was removed within the last ten seconds.
     SessionsUndoRemove = row("sessions.undoRemove", "id").within(More).within(Past).of(Id, Write).asks()
         => once().gives("`SessionState`").invoked("session_undo_remove", "sessions.undoRemove(id)", "SessionState");
+    /// Puts an idle session away: its rows are packed, until a run begins in it.
+    SessionsArchive = row("sessions.archive", "id").within(More).within(Past).of(Id, Write)
+        => once().gives("`SessionState`").invoked("session_archive", "sessions.archive(id)", "SessionState");
     /// A session's journal.
     SessionsJournal = row("sessions.journal", "id from?# limit?#").within(Past).of(Id, Read).from(Source::Rows)
         => again().gives("`SessionEvent[]`");
@@ -383,7 +386,8 @@ commands! {
         => again().gives("`{ api_key_configured, provider, model }`")
             .invoked("get_agent_settings", "settings()", "AgentSettings");
     /// How much is stored.
-    Storage = row("storage", "").alone().within(More) => own().gives("`{ kind, bytes, quota, persisted, lost? }`");
+    Storage = row("storage", "sessions?*").alone().within(More)
+        => own().gives("`{ kind, bytes, quota, persisted, lost?, sessions? }`");
     /// The person or the page knows that what was stored is lost: nobody is told any more. Answered as `storage`.
     AcknowledgeLoss = row("acknowledgeLoss", "").alone().within(More) => own().gives("`{ kind, bytes, quota, persisted, lost? }`");
     /// Asks the browser to keep what is stored.

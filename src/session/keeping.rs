@@ -50,6 +50,8 @@ pub(super) struct Keeping {
     provider: Option<String>,
     /// When it was removed.
     removed: Option<Millis>,
+    /// When it was archived, if no run has begun since.
+    archived: Option<Millis>,
     /// Whether it is there for one task only, and no list shows it.
     once: bool,
 }
@@ -78,6 +80,7 @@ impl Keeping {
         kept.maybe("record", self.record.as_ref().map(Record::json)).number("epoch", self.epoch);
         kept.maybe_text("receipt", self.receipt.as_deref()).maybe_text("provider", self.provider.as_deref());
         kept.maybe("removed", self.removed.map(Value::from)).flag("once", self.once);
+        kept.maybe("archived", self.archived.map(Value::from));
         rests.then(|| kept.done())
     }
 
@@ -93,6 +96,7 @@ impl Keeping {
             epoch: kept.get("epoch")?.as_u64()?,
             provider: text("provider"),
             removed: kept.get("removed").and_then(Value::as_u64),
+            archived: kept.get("archived").and_then(Value::as_u64),
             once: kept.get("once")?.as_bool()?,
             ..Keeping::default()
         })
@@ -130,6 +134,11 @@ impl Session {
         self.keeping.removed
     }
 
+    /// When it was archived; `None`: it was not, or a run has begun since.
+    pub fn archived_at(&self) -> Option<Millis> {
+        self.keeping.archived
+    }
+
     /// What is to be written down before anything else is decided.
     pub(super) fn owed(&self) -> Option<(Option<String>, Entry)> {
         self.keeping.owed.front().cloned()
@@ -157,7 +166,7 @@ impl Session {
     /// `projectId`, `displayName`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for one task
     /// only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
     /// `detail`; `go_on` `run`; `import`, `fork` and `salvage` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
-    /// `ready`, `bench`, `play` and `status` nothing else.
+    /// `ready`, `bench`, `play`, `remove`, `undoRemove`, `archive` and `status` nothing else.
     pub fn ask(&self, what: Ask, args: &Value, at: Millis) -> Outcome {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let operator = args.get("operator").and_then(operator_from);
@@ -206,6 +215,7 @@ impl Session {
             }
             (Ask::Remove, _) => lifecycle::mark(&asked, "removed"),
             (Ask::UndoRemove, _) => lifecycle::mark(&asked, "restored"),
+            (Ask::Archive, _) => lifecycle::mark(&asked, "archived"),
             (Ask::Bench | Ask::Play, _) => lifecycle::bench(&asked, what == Ask::Bench),
             (Ask::Ready, Some(record)) => lifecycle::ready(record, at, &[]),
             (Ask::GoOn, Some(record)) => {
@@ -230,6 +240,10 @@ impl Session {
     /// Keeps what an entry, folded just now, tells of the session itself.
     pub(super) fn keep(&mut self, header: &Header, entry: Option<&Entry>) -> Option<()> {
         let run = header.run.as_deref();
+        // A run begins: the header says so, which stays where the words are erased.
+        if matches!(header.kind.as_str(), "prompt" | "taken") {
+            self.keeping.archived = None;
+        }
         match entry {
             Some(Entry::Started { epoch, .. }) => self.keeping.epoch = *epoch,
             Some(Entry::Commanded { what, args }) => {
@@ -245,6 +259,7 @@ impl Session {
                         }
                         Ask::Remove => self.keeping.removed = Some(header.at),
                         Ask::UndoRemove => self.keeping.removed = None,
+                        Ask::Archive => self.keeping.archived = Some(header.at),
                         Ask::Import | Ask::Fork | Ask::Salvage => {
                             // Names of providers are those of a workspace.
                             let own = args.get("provider").and_then(Value::as_str).map(String::from);
@@ -252,6 +267,7 @@ impl Session {
                             self.keeping.provider = own.or(kept);
                             // The copy is a session of its own, also of a removed one or a task of its own.
                             (self.keeping.once, self.keeping.removed) = (false, None);
+                            self.keeping.archived = None;
                         }
                         _ => {}
                     }
@@ -663,7 +679,7 @@ impl Session {
 
     /// How the session stands, as everybody is told: `SessionState` of the contract.
     pub fn state(&self) -> Option<Value> {
-        Some(state_of(&self.record()?.json(), super::usage(&self.sums).as_ref()))
+        Some(state_of(&self.record()?.json(), super::usage(&self.sums).as_ref(), self.archived_at()))
     }
 }
 
@@ -696,14 +712,15 @@ pub fn as_stored(id: &str, stored: Option<&Value>, at: Millis) -> Value {
     filled
 }
 
-/// `SessionState` of the contract: the record, and what the session has used up.
-pub fn state_of(record: &Value, usage: Option<&Value>) -> Value {
+/// `SessionState` of the contract: the record, what the session has used up, and when it was archived.
+pub fn state_of(record: &Value, usage: Option<&Value>, archived: Option<Millis>) -> Value {
     let mut state = Object::new();
     state.all(record.clone());
     // A number would say that it is a process.
     let pid = record.get("pid").and_then(Value::as_u64);
     state.value("pid", pid.map(|pid| pid.to_string()).into());
     state.text("runtime_boundary", "persistent_agent").maybe("usage", usage.cloned());
+    state.maybe("archived", archived.map(|at| dates::utc(at).into()));
     state.done()
 }
 

@@ -430,7 +430,7 @@ fn taken_up() -> Value {
     Object::new().value("suspended", Value::Null).value("suspendedAt", Value::Null).done()
 }
 
-/// Removes a session, or takes that back: how it stands stays. `kind`: what is told.
+/// Removes a session or takes that back, or archives it: how it stands stays. `kind`: what is told.
 pub fn mark(asked: &Asked<'_>, kind: &str) -> Outcome {
     Act::on(asked, Action::Remove, None, &mut |act| {
         act.keep(act.record.clone(), &Value::Null, kind, asked.at, Value::Null)

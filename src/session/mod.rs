@@ -406,6 +406,7 @@ impl Session {
             .value("run", run.into())
             .maybe("grants", (!tools.is_empty()).then(|| granted(tools)))
             .maybe("removed", self.removed_at().map(Value::from))
+            .maybe("archived", self.archived_at().map(Value::from))
             .maybe("once", self.is_once().then_some(Value::Bool(true)))
             .maybe("record", self.record().map(Record::lean))
             .maybe("usage", view::usage(&self.sums))

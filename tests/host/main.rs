@@ -32,6 +32,8 @@ mod example;
 mod cases {
     /// The loop of a run: messages, tool calls, interrupts, lost pages.
     mod agent_loop;
+    /// Sessions that are put away, and opened again.
+    mod archive;
     /// Activity, output, bench and play.
     mod bench;
     /// Export, import, replay and fork.

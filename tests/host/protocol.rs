@@ -65,6 +65,7 @@ fn samples(run: &str, message: &str) -> Vec<(&'static str, Value)> {
         ("sessions.rename", json!({ "id": "docs", "displayName": "New" })),
         ("sessions.remove", id()),
         ("sessions.undoRemove", id()),
+        ("sessions.archive", id()),
         ("sessions.journal", id()),
         ("sessions.events", id()),
         ("sessions.receipts", id()),

@@ -97,6 +97,8 @@ pub struct Config {
     pub retry_cut: bool,
     /// Whether runs that a lost page left go on of themselves.
     pub resume_auto: bool,
+    /// After how many days without a change a session is archived; `None`: none is.
+    pub archive: Option<u64>,
     /// What to do when a harness runs already.
     pub if_running: IfRunning,
 }
@@ -127,6 +129,7 @@ impl Default for Config {
             known: Vec::new(),
             retry_cut: true,
             resume_auto: false,
+            archive: None,
             if_running: IfRunning::Reject,
         }
     }
@@ -182,6 +185,7 @@ impl Config {
                 "providers" => config.providers = if null { Vec::new() } else { providers(value)? },
                 "fallback" => config.fallback = if null { Vec::new() } else { texts(value, name)? },
                 "models" => config.models = optional(value, name, Catalog::read)?,
+                "archive" => config.archive = archive(value, name)?,
                 "budgets" => config.budgets = optional(value, name, budgets)?,
                 _ => return Err(unknown(name)),
             }
@@ -387,6 +391,7 @@ impl Config {
             .maybe("permissions", self.permissions.clone())
             .maybe("maxParallelTools", self.max_parallel.map(Value::from))
             .maybe("skills", prompt::record(&self.skills))
+            .maybe("archive", self.archive.map(|days| Object::new().number("afterDays", days).done()))
             .done()
     }
 
@@ -409,6 +414,22 @@ impl Config {
             .text("model", self.model(None))
             .done()
     }
+}
+
+/// After how many days a session is archived, if it ever is.
+fn archive(value: &Value, name: &str) -> Result<Option<u64>, ErrorInfo> {
+    if value.is_null() || *value == Value::Bool(false) {
+        return Ok(None);
+    }
+    let mut after = None;
+    for (member, days) in object(value, name)? {
+        let path = [name, ".", member].concat();
+        match member.as_str() {
+            "afterDays" => after = Some(whole(days, &path, 1, 36_500)?),
+            _ => return Err(unknown(&path)),
+        }
+    }
+    after.map(Some).ok_or_else(|| invalid("archive needs afterDays: how many days without a change"))
 }
 
 /// Whether a cut answer is asked for again, where somebody says so.

@@ -52,6 +52,11 @@ impl Head {
         checkpoint.unwrap_or_default() + 1
     }
 
+    /// When the session was archived, if it still is.
+    pub fn archived_at(&self) -> Option<Millis> {
+        self.value.get("archived").and_then(Value::as_u64)
+    }
+
     /// Whether it is this one, word by word.
     pub fn is(&self, other: &Head) -> bool {
         self.text == other.text

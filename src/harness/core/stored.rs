@@ -108,13 +108,14 @@ fn erased(rows: &Rows) -> Vec<Option<String>> {
 
 impl Core {
     /// Erases the content of cleared conversations in these rows, which are all from the checkpoint on (`whole`: from the
-    /// first on). Where there can be a checkpoint it is written, and the rows before it are packed.
+    /// first on). Where there can be a checkpoint it is written, and the rows before it are packed. `opened`: the others were
+    /// packed too, and are not any more.
     pub(in crate::harness) fn pack(
         &mut self,
         session: &str,
         rows: &Rows,
         place: Option<Checkpoint>,
-        whole: bool,
+        (whole, opened): (bool, bool),
     ) {
         let erased = erased(rows);
         let seq = |key: &Key| match key.get(1) {
@@ -124,22 +125,19 @@ impl Core {
         let place = place.filter(|place| {
             self.sessions.has(session) && rows.iter().any(|(key, text)| place.is_at(seq(key), text))
         });
-        let Some(place) = place else {
-            for ((key, _), value) in rows.iter().zip(erased) {
-                let put = |value| Write::Put { table: Table::Entries, key: key.clone(), value };
-                value.map(put).into_iter().for_each(|write| self.outbox.write(write));
-            }
-            return;
-        };
-        let mut texts = Vec::new();
-        for ((key, text), erased) in rows.iter().zip(erased) {
-            if seq(key) <= place.seq {
-                texts.push(erased.unwrap_or_else(|| text.clone()));
-            }
-        }
-        if whole {
+        let packed = place.as_ref().map_or(0, |place| place.seq);
+        if opened || (whole && packed > 0) {
             self.outbox.write(pack::unpack(session));
         }
+        let mut texts = Vec::new();
+        for ((key, text), erased) in rows.iter().zip(erased) {
+            if seq(key) <= packed {
+                texts.push(erased.unwrap_or_else(|| text.clone()));
+            } else if let Some(value) = erased.or_else(|| opened.then(|| text.clone())) {
+                self.outbox.write(Write::Put { table: Table::Entries, key: key.clone(), value });
+            }
+        }
+        let Some(place) = place else { return };
         for write in pack::pack(session, &texts, place.seq) {
             self.outbox.write(write);
         }

@@ -49,10 +49,14 @@ impl Holding {
         &mut self,
         core: &mut Core,
         runner: &mut Runner,
-        command: u32,
+        reads: &mut Reads,
+        (command, session): (u32, &str),
         result: Result<Option<String>, ErrorInfo>,
     ) {
         core.reply(command, result);
+        if self.put_back(core, reads, session) {
+            return;
+        }
         // The conversation of a harness that does not run was only borrowed.
         if core.state.lifecycle != Lifecycle::Running {
             self.give_back(core, runner);

@@ -75,10 +75,14 @@ impl Holding {
         }
         // What was read for this holding of the workspace must not serve the next one.
         let mut unanswered = Vec::new();
-        reads.judged.retain(|(after, _)| !matches!(after, After::Load { .. }));
+        reads.judged.retain(|(after, _)| !matches!(after, After::Load { .. } | After::Archive { .. }));
         reads.under_way.retain(|after| match after {
             After::Erase { command, .. } => {
                 unanswered.push(*command);
+                false
+            }
+            After::Archive { command, .. } => {
+                unanswered.extend(*command);
                 false
             }
             After::Epoch | After::Account { .. } | After::Around | After::Load { .. } | After::Remains => {

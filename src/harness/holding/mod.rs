@@ -4,6 +4,7 @@
 //! (`ends.rs`).
 
 mod account;
+mod archiving;
 pub(in crate::harness) mod arrivals;
 mod clearing;
 mod ends;
@@ -14,6 +15,7 @@ mod take;
 use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::start::Start;
 use crate::harness::reads::{After, Reads};
+use crate::ports::Millis;
 
 /// How this page holds its workspace.
 #[derive(Debug, Default)]
@@ -24,6 +26,10 @@ pub(in crate::harness) struct Holding {
     /// Until which epoch an agent was stopped on aim: what was always allowed until then is not any more.
     pub stopped: u64,
     pub start: Option<Start>,
+    /// The sessions that are to be archived by the policy, the next one last.
+    pub to_archive: Vec<String>,
+    /// When it is next looked for them.
+    pub look_at: Millis,
     /// The commit that takes the workspace.
     pub epoch_commit: Option<u64>,
 }

@@ -28,13 +28,14 @@ impl Holding {
         core.outbox.tell_after_commit(Action::Unlock { epoch: core.epoch, stopped: false });
     }
 
-    /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
+    /// Takes a session's journal into our hands: its entries, head and drafts as they were read. `opened`: its entries were
+    /// packed.
     pub(in crate::harness) fn take_session(
         &mut self,
         core: &mut Core,
         runner: &mut Runner,
         id: &str,
-        rows: &[Rows],
+        (rows, opened): (&[Rows], bool),
     ) -> Result<(), ErrorInfo> {
         let stored = Stored::of(rows);
         let (session, place) = load_with_place(id, core, &stored)?;
@@ -49,7 +50,7 @@ impl Holding {
         if stopped {
             runner.append(core, id, None, &Entry::Stopped {});
         }
-        core.pack(id, stored.entries(), place, stored.is_whole());
+        core.pack(id, stored.entries(), place, (stored.is_whole(), opened));
         // What a lost page wrote past its commits may belong to no run any more.
         if !stored.drafts().is_empty() {
             core.outbox.write(delete(Table::Drafts, id));

@@ -71,7 +71,9 @@ impl After {
 /// The heads among rows that were read for this.
 fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
     match after {
-        After::Look(_) | After::Arrived { .. } => rows.iter().skip(1).take(1).flatten().list(),
+        After::Look(_) | After::Arrived { .. } | After::Archive { .. } => {
+            rows.iter().skip(1).take(1).flatten().list()
+        }
         After::Load { .. } => rows.chunks(4).filter_map(|rows| rows.get(1)).flatten().list(),
         After::List { .. } => rows.iter().take(1).flatten().list(),
         // Nothing is erased on the word of a head that somebody has changed; the others are judged when they are taken.

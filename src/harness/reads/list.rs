@@ -75,7 +75,7 @@ fn listed(core: &Core, heads: Vec<(String, Head)>, verified: bool, held: bool) -
             // As its status would say.
             None if !held && head.is_at_work() && core.integrity(&id) != Integrity::Tampered => {
                 let record = head.record().and_then(|record| session::lost_by(record, core.now));
-                record.map(|record| session::state_of(&record, head.value.get("usage")))
+                record.map(|record| session::state_of(&record, head.value.get("usage"), None))
             }
             None => core.state_by(&id, &head),
         };

@@ -74,10 +74,12 @@ impl<'a> Stored<'a> {
         (follows && Checkpoint::is_named_by(text, head)).then_some(text)
     }
 
-    /// Whether rows are missing that only the packs of the past have.
+    /// Whether rows are missing that only packs have.
     pub(in crate::harness) fn lacks_the_past(&self) -> bool {
-        let begins = self.entries().first().map_or(self.head.as_ref().map(Head::seq), |(key, _)| number(key));
-        begins > Some(1) && self.checkpoint().is_none()
+        let head = self.head.as_ref();
+        let begins = self.entries().first().map_or(head.map(|head| head.seq() + 1), |(key, _)| number(key));
+        let first = head.filter(|_| self.checkpoint().is_some()).map_or(1, Head::first);
+        begins > Some(first)
     }
 
     /// Whether the rows of packs are among them.
@@ -492,7 +494,12 @@ pub(in crate::harness) fn number(key: &Key) -> Option<u64> {
 
 /// Whether the rows that were read from `from` on and before `until` are all there, follow each other, and lead to where the
 /// head says.
-fn check_chain(rows: &Rows, head: &Head, from: u64, until: Option<u64>) -> Result<(), ErrorInfo> {
+pub(in crate::harness) fn check_chain(
+    rows: &Rows,
+    head: &Head,
+    from: u64,
+    until: Option<u64>,
+) -> Result<(), ErrorInfo> {
     let first = from.max(1);
     let mut before: Option<(u64, String)> = None;
     for (key, text) in rows {

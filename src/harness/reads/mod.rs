@@ -22,7 +22,7 @@ use crate::maps::Few;
 use crate::ports::{Key, Millis, Read, Rows, Table};
 use crate::prompt;
 use crate::prompt::{Scope, Skill};
-use crate::protocol::Command;
+use crate::protocol::{Command, Source};
 use crate::session::Checkpoint;
 use crate::session::carry::Reader;
 
@@ -71,12 +71,27 @@ pub(in crate::harness) enum After {
     Remains,
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String, place: Option<Checkpoint> },
+    /// A session that is archived; `command`: who asked for that, if anybody did.
+    Archive { command: Option<u32>, session: String, step: Archiving },
+}
+
+/// What is read of a session that is archived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::harness) enum Archiving {
+    /// Nothing yet: it is looked for the next one.
+    Next,
+    /// All that it is taken by.
+    Take,
+    /// The rows that are packed.
+    Pack,
+    /// Nothing any more: all is stored.
+    LetGo,
 }
 
 impl After {
     /// Whether the first rows that are read for it are a session's entries.
     pub(in crate::harness) fn reads_entries(&self) -> bool {
-        matches!(self, After::Load { .. } | After::Look(_) | After::Erase { .. })
+        matches!(self, After::Load { .. } | After::Look(_) | After::Erase { .. } | After::Archive { .. })
     }
 
     /// The rows as they were before they were packed; of a part of a journal no more than was asked for.
@@ -101,7 +116,7 @@ impl After {
     /// Whether a session is folded from the rows.
     pub(in crate::harness) fn folds(&self) -> bool {
         match self {
-            After::Load { .. } => true,
+            After::Load { .. } | After::Archive { .. } => true,
             After::Look(waiting) => {
                 let command = waiting.request.command;
                 !waiting.by_rows() || matches!(command, Command::SessionsTask | Command::SessionsLeft)
@@ -112,6 +127,20 @@ impl After {
 }
 
 impl Reads {
+    /// Whether a command waits for this session to be read that counts on what it finds.
+    pub(in crate::harness) fn await_session(&self, session: &str) -> bool {
+        let waits = |after: &After| match after {
+            After::Look(waiting) => {
+                let reads = waiting.request.command.row().source;
+                waiting.session == session && matches!(reads, Source::Fold | Source::End)
+            }
+            After::Find(_) => true,
+            _ => false,
+        };
+        let judged = self.judged.values().map(|(after, _)| after);
+        self.under_way.values().chain(judged).chain(&self.peeking).any(waits)
+    }
+
     pub(in crate::harness) fn read(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {
         let id = core.read(reads);
         self.under_way.insert(id, after);

@@ -10,7 +10,7 @@ use crate::harness::core::integrity::Head;
 use crate::harness::core::{Core, stored};
 use crate::harness::reads::look::{number, whole_of};
 use crate::harness::reads::{After, Reads, Tail, Waiting};
-use crate::journal::{Entry, Row};
+use crate::journal::{Entry, Row, pack};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
 use crate::protocol::Command;
@@ -98,6 +98,7 @@ impl Reads {
             let later = std::mem::replace(&mut tail.rows, part(0));
             tail.rows.extend(later);
         }
+        let archived = tail.head.first().is_some_and(|(_, row)| Head::parse(row).archived_at().is_some());
         if tail.from > tail.first || tail.seq == 0 {
             if let Some(answer) = tail.page_for(core, calls, &waiting) {
                 core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
@@ -107,13 +108,19 @@ impl Reads {
                 let had = tail.seq + 1 - tail.from;
                 let until = tail.from;
                 tail.from = until.saturating_sub(FIRST.max(had.saturating_mul(3))).max(tail.first);
-                let of = Read::all(Table::Entries, vec![waiting.session.as_str().into()]);
-                let more = Read { from: Some(tail.from), until: Some(until), ..of };
+                let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
+                let (from, until) = (Some(tail.from), Some(until));
+                let mut reads = vec![Read { from, until, ..of(Table::Entries) }];
+                if archived {
+                    reads.extend([of(Table::Heads), pack::packs(&waiting.session, tail.from, until)]);
+                    (waiting.from, waiting.until) = (from, until);
+                }
                 waiting.tail = Some(tail);
-                self.read(core, vec![more], After::Look(Box::new(waiting)));
+                self.read(core, reads, After::Look(Box::new(waiting)));
                 return Ok(None);
             }
         }
+        (waiting.from, waiting.until) = (None, None);
         Ok(Some((waiting, [tail.rows, tail.head, tail.drafts, tail.checkpoint])))
     }
 }

@@ -112,7 +112,7 @@ impl Place {
                     let rows = reads.iter().map(|read| self.store.read(read)).collect();
                     page.harness.handle(self.now, Input::Read { read: id, result: Ok(rows) });
                 }
-                Action::Storage(_) => {
+                Action::Storage { .. } => {
                     let lost = self.row("lost").map(|row| serde_json::from_str::<Value>(&row).unwrap());
                     page.answer = Some(json!({ "lost": lost }));
                 }

@@ -527,7 +527,7 @@ impl World {
                 law(!self.disk.read(&format).is_empty(), || "a marker without anything stored".into())?;
                 self.marker = true;
             }
-            Action::Storage(command) => self.replied(at, command, Ok(Some("{}".into())))?,
+            Action::Storage { id, .. } => self.replied(at, id, Ok(Some("{}".into())))?,
             Action::Persist(command) => self.replied(at, command, Ok(Some("true".into())))?,
             Action::Vault { id, .. } => self.replied(at, id, Ok(None))?,
             Action::Send { call, http, request, refused } => {

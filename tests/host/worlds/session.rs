@@ -139,6 +139,9 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
             try_to(&mut desk, seen, "sessions.recover", of(how[rng.usize(..4)].clone()));
         }
         19 => {
+            if rng.bool() {
+                try_to(&mut desk, seen, "sessions.archive", of(json!({})));
+            }
             try_to(&mut desk, seen, "sessions.rename", of(json!({ "displayName": "A name" })));
         }
         20 => {
@@ -374,6 +377,7 @@ fn whatever_happens_every_record_holds() {
         "sessions.recover",
         "sessions.remove",
         "sessions.undoRemove",
+        "sessions.archive",
         "sessions.bench",
         "sessions.play",
         "sessions.activity",

@@ -179,6 +179,7 @@ export class SessionsList extends Component {
     switch (action) {
       case "open-session": this.#choose(id); break;
       case "bench-session": void this.sessions.bench(id); break;
+      case "archive-session": void this.sessions.archive(id); break;
       case "rename-session": row.rename(); break;
       case "remove-session": void this.#remove(id); break;
       case "go-on": this.#goOn(id); break;

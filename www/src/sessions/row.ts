@@ -47,8 +47,9 @@ export class SessionRow implements Row<Listed> {
   readonly #wayOn = h("button", { type: "button", class: "small", "data-action": "go-on", "data-testid": "go-on", hidden: true });
   readonly #bench = h("button", { type: "button", class: "ghost small icon-only", "data-action": "bench-session", title: "Bench: put it aside" }, iconNode("pause"));
   readonly #rename = h("button", { type: "button", class: "ghost small icon-only", "data-action": "rename-session", title: "Rename (F2)" }, iconNode("rename"));
+  readonly #archive = h("button", { type: "button", class: "ghost small icon-only", "data-action": "archive-session", title: "Archive: keep it in less space" }, iconNode("archive"));
   readonly #remove = h("button", { type: "button", class: "ghost small icon-only", "data-action": "remove-session", title: "Remove (Delete)" }, iconNode("trash"));
-  readonly #tools = h("span", { class: "session-tools" }, this.#wayOn, this.#bench, this.#rename, this.#remove);
+  readonly #tools = h("span", { class: "session-tools" }, this.#wayOn, this.#bench, this.#rename, this.#archive, this.#remove);
   #form: HTMLFormElement | null = null;
   #shown: Listed | null = null;
   #icon = "";
@@ -60,7 +61,7 @@ export class SessionRow implements Row<Listed> {
 
   update(listed: Listed): void {
     const { id, name, state, verdict, mood, activity, at, line } = listed;
-    const pressed = [this.#wayOn, this.#bench].find((button) => button === document.activeElement);
+    const pressed = [this.#wayOn, this.#bench, this.#archive].find((button) => button === document.activeElement);
     this.#shown = listed;
     this.#unwatch ??= this.context.watch(id);
     if (line === null) this.context.want(id);
@@ -96,6 +97,8 @@ export class SessionRow implements Row<Listed> {
     this.#wayOn.setAttribute("aria-label", `${way?.label ?? ""} ${name}`);
     this.#bench.hidden = verdict === "tampered" || !active(state) || state.suspended === true;
     this.#bench.setAttribute("aria-label", `Bench ${name}`);
+    this.#archive.hidden = verdict === "tampered" || mood === "archived" || mood === "works" || mood === "asks";
+    this.#archive.setAttribute("aria-label", `Archive ${name}`);
     this.#rename.setAttribute("aria-label", `Rename ${name}`);
     this.#remove.setAttribute("aria-label", `Remove ${name}`);
     // The workspace's own conversation is cleared, not removed.

@@ -289,6 +289,14 @@ export class SessionStore extends Changing {
     }
   }
 
+  /** Keeps a session in less space. Its next message opens it again. */
+  archive(id: string): Promise<boolean> {
+    return this.#do("Archiving", async () => {
+      this.#take(await this.#sessionsOf.archive(id));
+      this.tell({ text: `“${this.of(id)?.name ?? id}” is archived. Write in it to bring it back.` });
+    });
+  }
+
   /** Takes a session away, with ten seconds to think again. */
   async remove(id: string): Promise<boolean> {
     const name = this.of(id)?.name ?? id;
@@ -479,6 +487,7 @@ export class SessionStore extends Changing {
   #mood(id: string, state: SessionState): Mood {
     if (state.suspended) return "benched";
     if (this.#asks.get(id)?.size) return "asks";
+    if (state.archived && !this.#works.has(id)) return "archived";
     if (!active(state) && state.status !== "stopped") return "failed";
     if (this.#unseen.has(id)) return "unseen";
     // What has begun before this page was opened, only its activity tells.

@@ -7,10 +7,10 @@ import type { IconName } from "../shell/icons.ts";
 import { MAIN } from "./places.ts";
 
 /** What draws attention to a session, before its status does. */
-export type Mood = "asks" | "failed" | "unseen" | "works" | "idle" | "benched" | "stopped";
+export type Mood = "asks" | "failed" | "unseen" | "works" | "idle" | "benched" | "stopped" | "archived";
 
 /** What comes first in the list comes first here. */
-export const MOODS: readonly Mood[] = ["asks", "failed", "unseen", "works", "idle", "benched", "stopped"];
+export const MOODS: readonly Mood[] = ["asks", "failed", "unseen", "works", "idle", "benched", "stopped", "archived"];
 
 const STATUSES: Record<SessionState["status"], { word: string; icon: IconName }> = {
   starting: { word: "starting", icon: "preparing" },
@@ -29,6 +29,7 @@ export function standing(status: SessionState["status"], mood: Mood): { word: st
   if (mood === "asks") return { word: "needs you", icon: "permission" };
   if (mood === "works") return { word: "answering", icon: "chat" };
   if (mood === "benched") return { word: "benched", icon: "pause" };
+  if (mood === "archived") return { word: "archived", icon: "archive" };
   const known = STATUSES[status] ?? { word: String(status), icon: "help" };
   return mood === "unseen" ? { word: `new answer, ${known.word}`, icon: "sparkles" } : known;
 }

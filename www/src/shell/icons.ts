@@ -2,7 +2,7 @@
 //
 // Promises: every icon is decoration (`aria-hidden`). A word or an accessible name always stands with it.
 import {
-  ArrowDown, ArrowRightLeft, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronLeft, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
+  Archive, ArrowDown, ArrowRightLeft, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronLeft, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
   CircleX, Clock, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, GitFork, History, Import, KeyRound, Keyboard, Link,
   LoaderCircle, MessageSquare, MessagesSquare, ListEnd, Monitor, Moon, Paperclip, Pause, Pencil, Play, Plus, Power, RefreshCw, RotateCcw, ScrollText, Search, Settings, ShieldAlert, ShieldCheck, ShieldOff, ShieldQuestionMark, ShipWheel, Sparkles, Square, Sun, Trash2,
   TextCursorInput, TriangleAlert, Undo2, UserRound, Wrench, X,
@@ -10,7 +10,7 @@ import {
 import { svg, html, type TemplateResult } from "lit";
 
 const ICONS = {
-  "arrow-down": ArrowDown, "arrow-up": ArrowUp, takeover: ArrowRightLeft, denied: Ban, bot: Bot, book: BookOpen, braces: Braces, brain: Brain, check: Check,
+  archive: Archive, "arrow-down": ArrowDown, "arrow-up": ArrowUp, takeover: ArrowRightLeft, denied: Ban, bot: Bot, book: BookOpen, braces: Braces, brain: Brain, check: Check,
   chevron: ChevronRight, alert: CircleAlert, done: CircleCheck, preparing: CircleDashed, help: CircleHelp, waiting: Clock, failed: CircleX, copy: Copy,
   child: CornerDownRight, download: Download, eraser: Eraser, "file-plus": FilePlus, file: FileText, move: FolderInput, tree: FolderTree, rename: TextCursorInput,
   history: History, key: KeyRound, keyboard: Keyboard, link: Link, running: LoaderCircle, chat: MessageSquare,

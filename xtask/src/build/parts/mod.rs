@@ -119,6 +119,7 @@ const ROOMS: [Room; 8] = [
             "harness::Harness>::judge_rows",
             "harness::Harness>::rows_read",
             "harness::holding::Holding>::clear",
+            "harness::holding::Holding>::archive",
             "harness::runner::Runner>::looked_at_files",
             "harness::runner::Runner>::is_file_used",
             "session::Session>::at_checkpoint",
