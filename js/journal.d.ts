@@ -82,7 +82,7 @@ export interface JournalEntries {
   /** Something is put on record: an event, a receipt, a handoff. It stays when the conversation is cleared. */
   recorded: {
     /** Which of them. */
-    what: "event" | "receipt" | "handoff" | "run";
+    what: "event" | "receipt" | "handoff" | "run" | "prompt" | "end";
     /** It. */
     record: unknown;
   };

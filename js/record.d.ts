@@ -160,3 +160,57 @@ export interface RunOutput {
   redacted: boolean;
   created_at: string;
 }
+
+/** In short, as a journal has it: the event that a prompt has come. */
+export interface ShortPrompt {
+  session: string;
+  operator: string;
+  issuer?: string;
+  project?: string;
+  provider: string;
+  model?: string;
+  policy?: string;
+  profile?: string;
+  identity?: string;
+  at: number;
+  task?: string;
+  tail?: string;
+  hash?: string;
+}
+
+/** In short, as a journal has it: what the end of a run leaves: two receipts, its run, its handoff and an event. */
+export interface ShortEnd {
+  session: string;
+  operator: string;
+  issuer?: string;
+  project?: string;
+  provider: string;
+  model?: string;
+  policy?: string;
+  profile?: string;
+  identity?: string;
+  at: number;
+  task?: string;
+  tail?: string;
+  started: number;
+  told?: number;
+  status?: "failed" | "interrupted";
+  interrupted?: string;
+  code?: string;
+  detail?: string;
+  turns: number;
+  limit: number;
+  answers: number;
+  tokens: number;
+  granted?: boolean;
+  on?: string;
+  receipts?: string[];
+  left?: {
+    auth_profile_id?: string;
+    auth_identity_hash?: string;
+    operator_subject?: string;
+    operator_issuer?: string;
+  };
+  previous?: string;
+  self: string;
+}

@@ -28,5 +28,6 @@ pub use words::{
     Verdict, Word, Words,
 };
 
-/// The version of the entries' format. A row with a higher one was written by a newer package.
-pub const FORMAT: u64 = 1;
+/// The version of the entries' format. A row with a higher one was written by a newer package. Those of version 1 have no
+/// short records.
+pub const FORMAT: u64 = 2;

@@ -79,6 +79,11 @@ impl Row {
         self.signature.as_deref()
     }
 
+    /// Its header and what it says, without hashes: it can be signed where nothing else is known of its journal.
+    pub fn said(&self) -> String {
+        [&self.header, "\n", self.content.as_deref().unwrap_or_default()].concat()
+    }
+
     /// The stored text without a signature. No canonical JSON holds a raw line end, so lines can be told apart.
     pub fn to_text(&self) -> String {
         let content = self.content.as_deref().unwrap_or_default();
@@ -191,6 +196,11 @@ impl Row {
                 Err(ErrorInfo::corrupt(format!("entry {} ({}) is not readable", header.seq, header.kind)))
             }
         }
+    }
+
+    /// Whether it is in an older format than what is written today.
+    pub fn is_older(&self) -> bool {
+        Header::parse(&self.header).is_some_and(|(version, _)| version < FORMAT)
     }
 
     /// Whether it puts something on record, by its header alone.
@@ -309,7 +319,7 @@ mod tests {
     #[test]
     fn a_row_of_a_newer_version_is_told_apart_from_a_broken_one() {
         let row = Row::new(&header(7), &entry("completed"), GENESIS).to_text();
-        let newer = Row::from_text(&row.replace("\"v\":1", "\"v\":2")).unwrap().read().unwrap_err();
+        let newer = Row::from_text(&row.replace("\"v\":2", "\"v\":3")).unwrap().read().unwrap_err();
         assert_eq!(newer.code, Code::NewerVersion);
         let unknown = Row::from_text(&row.replace("ended", "dreamt")).unwrap().read().unwrap_err();
         assert_eq!(unknown.code, Code::Corrupt);

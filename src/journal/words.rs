@@ -260,6 +260,17 @@ words! {
         Handoff = "handoff",
         /// A run that is over.
         Run = "run",
+        /// The event that a prompt has come, in short.
+        Prompt = "prompt",
+        /// What the end of a run leaves, in short: receipts, run, handoff and event.
+        End = "end",
+    }
+}
+
+impl RecordKind {
+    /// Whether a row of it is an event, so that it is signed.
+    pub fn is_event(self) -> bool {
+        matches!(self, RecordKind::Event | RecordKind::Prompt | RecordKind::End)
     }
 }
 

@@ -8,8 +8,7 @@
 use super::lifecycle::{self, Asked, Copy, DETAIL, Finish, Launch, Outcome, Reason, Recovery, interruption};
 use super::operator::Operator;
 use super::record::{
-    Boundary, Draft, End, Event, Handoff, Receipt, Record, RunOutput, TaskRun, ToolDeed, UNKNOWN,
-    task_part_id,
+    self, Boundary, Event, Receipt, Record, Short, TaskRun, ToolDeed, UNKNOWN, task_part_id,
 };
 use super::transitions::{Cause, Status, next};
 use super::{Session, dates};
@@ -20,6 +19,7 @@ use crate::list::Listed;
 use crate::maps::Named;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::rooms::{Room, enter};
 use crate::run::{Outcome as Ending, Run};
 use crate::tools::Definition;
 use crate::tools::policy::bound_to;
@@ -232,9 +232,34 @@ impl Session {
         self.keeping.receipt = receipt;
         self.keeping.receipts.truncate(count);
         self.keep_run(&later.header, &later.entry);
-        for _ in 0..later.come {
-            self.keeping.owed.pop_front();
+        if later.come > 0 {
+            self.owe_rest(later.come);
         }
+    }
+
+    /// An earlier version has written what is owed as whole records, and was cut off behind the first of them: the others
+    /// are owed whole.
+    #[inline(never)]
+    fn owe_rest(&mut self, come: usize) {
+        enter(Room::Past);
+        let mut whole = VecDeque::new();
+        for (run, entry) in std::mem::take(&mut self.keeping.owed) {
+            let short = match &entry {
+                Entry::Recorded { what, record } => Short::of(what.known(), record, run.as_deref()),
+                _ => None,
+            };
+            let records = short.and_then(|short| short.whole().ok());
+            match records {
+                Some(records) => whole.extend(
+                    records
+                        .into_iter()
+                        .map(|(what, record)| (run.clone(), Entry::Recorded { what: what.into(), record })),
+                ),
+                None => whole.push_back((run, entry)),
+            }
+        }
+        whole.drain(..come.min(whole.len()));
+        self.keeping.owed = whole;
     }
 
     /// Keeps what an entry, folded just now, tells of the session itself.
@@ -279,7 +304,8 @@ impl Session {
                 self.keeping.later = self.keeping.later.take().and_then(|mut later| {
                     later.come += 1;
                     // The event comes last at the end of a run, and anything else gives one thing.
-                    let more = matches!(later.entry, Entry::Ended { .. }) && *what != RecordKind::Event;
+                    let last = *what == RecordKind::Event || *what == RecordKind::End;
+                    let more = matches!(later.entry, Entry::Ended { .. }) && !last;
                     more.then_some(later)
                 });
             }
@@ -336,11 +362,10 @@ impl Session {
         }
     }
 
-    fn owe_receipt(&mut self, run: &str, receipt: Option<Result<Receipt, ErrorInfo>>) -> Option<Receipt> {
-        let receipt = receipt?.ok()?;
+    fn owe_receipt(&mut self, run: &str, receipt: Option<Result<Receipt, ErrorInfo>>) {
+        let Some(Ok(receipt)) = receipt else { return };
         self.keeping.receipt = receipt.text("self_hash").map(Into::into);
         self.owe(Some(run), RecordKind::Receipt, receipt.json());
-        Some(receipt)
     }
 
     /// What of a run's entry is told in the record.
@@ -364,7 +389,10 @@ impl Session {
                 let outcome = self.ask(Ask::Prompt, &args.done(), at);
                 // The record changes with the event: that stays when the text is erased.
                 for event in outcome.events {
-                    self.owe(Some(run), RecordKind::Event, event.json());
+                    match self.record().and_then(|record| record::of_prompt(record, &event)) {
+                        Some(short) => self.owe(Some(run), RecordKind::Prompt, short),
+                        None => self.owe(Some(run), RecordKind::Event, event.json()),
+                    }
                 }
             }
             Entry::PermissionAnswered { tool_call, answer, request, .. } => {
@@ -507,7 +535,7 @@ impl Session {
         let answers = run.turns.iter().filter(|turn| turn.answered()).count() as u64;
         let turns = run.turns.len() as u64;
         let usage = run.sums.usage;
-        let (turn_limit, started_at) = (code == Some(Code::MaxTurnsExceeded.as_str()), run.started_at);
+        let (turn_limit, started) = (code == Some(Code::MaxTurnsExceeded.as_str()), run.started_at);
         let stopped = run.ended.as_ref().is_some_and(|ended| ended.outcome == Ending::Interrupted);
         // The conversation may be cleared: only what a provider says of itself stays.
         let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
@@ -515,89 +543,42 @@ impl Session {
         let cleaned = |text: &str| redact::cleaned(text, &[]);
         // What is cut in the middle of a mark is marked again.
         let detail = error.map(|error| cleaned(beginning(&cleaned(&error.message), DETAIL)));
+        let limit = self.max_turns();
         if turn_limit {
-            let limit = self.max_turns();
             self.keeping.interrupted = Some(interruption("turns", limit));
         } else if stopped {
             self.keeping.interrupted = Some("run interrupted".into());
         }
-        let granted = self.tools.definitions().next().is_some();
         let read = |receipt: &Value| Receipt::read(receipt).ok();
-        let mut receipts: Vec<Receipt> = self.keeping.receipts.iter().filter_map(read).list();
-        let receipt = self.boundary(id, at, |boundary| Receipt::of_provider(boundary, answers));
-        receipts.extend(self.owe_receipt(id, receipt));
-        let receipt = self.boundary(id, at, |boundary| Receipt::of_sandbox(boundary, granted));
-        receipts.extend(self.owe_receipt(id, receipt));
-        let ids: Vec<String> = receipts.iter().map(|receipt| receipt.id().to_owned()).list();
+        let receipts: Vec<Receipt> = self.keeping.receipts.iter().filter_map(read).list();
         let interrupted = self.keeping.interrupted.take();
-        let status = if interrupted.is_some() { "interrupted" } else { outcome.as_str() };
-        let why = interrupted.as_deref().or(code.filter(|_| outcome != Ending::Completed));
-        let end = End {
-            status,
-            iteration: turns,
-            stop_reason: why,
+        let code = code.filter(|_| outcome == Ending::Failed);
+        let (Some(record), Some(running)) = (self.record(), self.as_it_runs()) else { return };
+        let end = record::Ended {
+            run: id,
+            at,
+            started,
+            status: if interrupted.is_some() { "interrupted" } else { outcome.as_str() },
+            interrupted: interrupted.as_deref(),
+            code,
+            detail: detail.as_deref().filter(|_| code.is_some()),
+            turns,
+            limit,
+            answers,
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
-            receipt_ids: &ids,
-            at,
-            known: &[],
+            granted: self.tools.definitions().next().is_some(),
+            receipts: &receipts,
+            previous: self.keeping.receipt.as_deref(),
+            on: running.text("provider_id"),
         };
-        let left = self.left(id, started_at, &end, answers, &receipts);
-        let handoff_id = left.as_ref().map(|(_, handoff)| handoff.id().to_owned());
-        if let Some((run, handoff)) = left {
-            self.owe(Some(id), RecordKind::Run, run);
-            self.owe(Some(id), RecordKind::Handoff, handoff.json());
+        let Some(said) = record::of_end(record, &end) else { return };
+        let short = Short::of(Some(RecordKind::End), &said, Some(id));
+        let finish = short.and_then(|short| short.finish(|finish| lifecycle::finish(record, finish, &[])));
+        // What may not be stored is not told either.
+        if finish.is_some_and(|finish| finish.refused.is_none()) {
+            self.keeping.receipt = said.get("self").and_then(Value::as_str).map(Into::into);
+            self.owe(Some(id), RecordKind::End, said);
         }
-        let Some(record) = self.record() else { return };
-        let finish = Finish {
-            task_id: record.text("active_task_id"),
-            run_id: id,
-            handoff_id: handoff_id.as_deref(),
-            receipt_ids: &ids,
-            run_status: status,
-            interrupted_error: interrupted.as_deref(),
-            error: None,
-            at,
-        };
-        // The record changes with the event, as above.
-        if let Some(event) = lifecycle::finish(record, &finish, &[]).events.into_iter().next() {
-            let mut told = Object::new();
-            told.all(event.json());
-            if let (Some(code), true) = (code, outcome == Ending::Failed) {
-                let mut metadata = Object::new();
-                metadata.all(event.json().get("metadata").cloned().unwrap_or_default()).text("code", code);
-                metadata.maybe_text("detail", detail.as_deref());
-                told.value("metadata", metadata.done());
-            }
-            self.owe(Some(id), RecordKind::Event, told.done());
-        }
-    }
-
-    /// The run that has ended so, with its outputs, and its handoff.
-    fn left(
-        &self,
-        id: &str,
-        started_at: Millis,
-        end: &End<'_>,
-        answers: u64,
-        receipts: &[Receipt],
-    ) -> Option<(Value, Handoff)> {
-        let project = self.record()?.text("project_id").unwrap_or_default();
-        let run = self.task_run(id, started_at)?.ended(end).ok()?;
-        let observed = Object::new().number("turns", end.iteration).number("answers", answers).done();
-        let summary = "The run's answers are in the conversation.";
-        let outputs = [RunOutput::of(&run, summary, observed, end.at).ok()?];
-        let draft = Draft {
-            members: Object::new().done(),
-            receipts,
-            notes: &[],
-            assumptions_reviewed: false,
-            at: end.at,
-            known: &[],
-        };
-        let handoff = Handoff::of_run(&run, &outputs, project, &draft).ok()?;
-        let run = run.handed_off(&handoff).ok()?;
-        let outputs = outputs.iter().map(RunOutput::json).array();
-        Some((Object::new().all(run.json()).value("outputs", outputs).done(), handoff))
     }
 
     /// Something that was owed is written down.
@@ -617,6 +598,15 @@ impl Session {
                 self.keeping.begun.remove(call.unwrap_or_default());
             }
             Some(RecordKind::Event) => self.told(run, record)?,
+            Some(RecordKind::Prompt) => {
+                let short = Short::of(what.known(), record, run)?;
+                self.prompted(run, short.task().as_deref(), short.told_at()?)?;
+            }
+            Some(RecordKind::End) => {
+                let short = Short::of(what.known(), record, run)?;
+                self.keeping.receipt = Some(short.last_receipt()?.into());
+                short.finish(|finish| self.finished(run, finish))?;
+            }
             Some(RecordKind::Handoff | RecordKind::Run) | None => {}
         }
         Some(())
@@ -625,28 +615,15 @@ impl Session {
     /// An event that changes the record.
     fn told(&mut self, run: Option<&str>, event: &Value) -> Option<()> {
         let text = |name: &str| event.get(name).and_then(Value::as_str);
-        let Some(record) = self.record() else { return Some(()) };
+        if self.record().is_none() {
+            return Some(());
+        }
         let at = text("created_at").and_then(dates::parse)?;
         match text("event_type")? {
-            "prompt_received" => {
-                let status = next(Some(record.status()), Cause::Prompt).unwrap_or(Status::Running);
-                let now = dates::utc(at);
-                let mut changes = Object::new();
-                changes
-                    .text("status", status.as_str())
-                    .text("last_activity_at", &now)
-                    .text("updated_at", &now);
-                changes.value("active_task_id", text("task_id").into());
-                changes.value("active_run_id", run.into());
-                changes.value("pid", Some(self.keeping.epoch).filter(|epoch| *epoch > 0).into());
-                let record = record.with(changes.done(), Some("Persistent agent prompt received.")).ok()?;
-                self.keeping.record = Some(record);
-            }
+            "prompt_received" => self.prompted(run, text("task_id"), at)?,
             "run_completed" | "run_interrupted" => {
                 let metadata = event.get("metadata");
                 let of = |name: &str| metadata?.get(name)?.as_str();
-                let code = of("code").and_then(Code::parse);
-                let error = code.map(|code| ErrorInfo::new(code, of("detail").unwrap_or(code.as_str())));
                 let receipts = event.get("receipt_ids").and_then(crate::json::texts).unwrap_or_default();
                 let finish = Finish {
                     task_id: text("task_id"),
@@ -655,17 +632,38 @@ impl Session {
                     receipt_ids: &receipts,
                     run_status: of("run_status")?,
                     interrupted_error: of("interrupted_error"),
-                    error: error.as_ref(),
+                    code: of("code"),
+                    detail: of("detail"),
                     at,
                 };
-                let outcome = lifecycle::finished(record, &finish);
-                self.take(run, outcome);
-                self.keeping.receipts.clear();
-                self.keeping.interrupted = None;
+                self.finished(run, &finish);
             }
             _ => {}
         }
         Some(())
+    }
+
+    /// A prompt was told of.
+    fn prompted(&mut self, run: Option<&str>, task: Option<&str>, at: Millis) -> Option<()> {
+        let Some(record) = self.record() else { return Some(()) };
+        let status = next(Some(record.status()), Cause::Prompt).unwrap_or(Status::Running);
+        let now = dates::utc(at);
+        let mut changes = Object::new();
+        changes.text("status", status.as_str()).text("last_activity_at", &now).text("updated_at", &now);
+        changes.value("active_task_id", task.into()).value("active_run_id", run.into());
+        changes.value("pid", Some(self.keeping.epoch).filter(|epoch| *epoch > 0).into());
+        let record = record.with(changes.done(), Some("Persistent agent prompt received.")).ok()?;
+        self.keeping.record = Some(record);
+        Some(())
+    }
+
+    /// The end of a run was told of.
+    fn finished(&mut self, run: Option<&str>, finish: &Finish<'_>) {
+        let Some(record) = self.record() else { return };
+        let outcome = lifecycle::finished(record, finish);
+        self.take(run, outcome);
+        self.keeping.receipts.clear();
+        self.keeping.interrupted = None;
     }
 
     /// Its holder was lost in the middle of a run.

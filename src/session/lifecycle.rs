@@ -199,24 +199,7 @@ impl Act<'_> {
 
     fn finish(&mut self, finish: &Finish<'_>) -> Result<(), ErrorInfo> {
         let from = self.record.status();
-        let interrupted = finish.interrupted_error.map(|error| redact::cleaned(error, self.known));
-        let (kind, behavior) = match interrupted {
-            Some(_) => ("run_interrupted", "interrupted"),
-            None => ("run_completed", finish.run_status),
-        };
-        let mut recovery = Object::new();
-        recovery.text("exit_behavior", behavior).maybe_text("handoff_id", finish.handoff_id);
-        recovery.maybe_text("interrupted_error", interrupted.as_deref());
-        let recovery = recovery.done();
-        let mut metadata = Object::new();
-        metadata.text("run_status", finish.run_status);
-        metadata.maybe_text("interrupted_error", interrupted.as_deref());
-        let mut more = Object::new();
-        more.value("task_id", finish.task_id.into()).text("run_id", finish.run_id);
-        more.value("handoff_id", finish.handoff_id.into()).value("metadata", metadata.done());
-        more.value("receipt_ids", merged(finish.receipt_ids, &[]));
-        more.value("recovery_metadata", recovery.clone());
-
+        let EndTold { kind, behavior, recovery, more } = told_of_end(finish, self.known);
         let mut handoffs = self.record.texts("handoff_ids");
         handoffs.extend(finish.handoff_id.map(Into::into));
         let mut changes = Object::new();
@@ -227,17 +210,18 @@ impl Act<'_> {
             changes.value("pid", Value::Null);
         }
         let note = ["Persistent agent prompt finished with ", behavior, "."].concat();
-        self.make(Cause::RunEnded, &mut changes, Some(&note), kind, more.done())?;
-        let failed = finish.error.and_then(|error| Some((error, Reason::of(error.code)?)));
+        self.make(Cause::RunEnded, &mut changes, Some(&note), kind, more)?;
+        let failed = finish.code.and_then(Code::parse).and_then(|code| Some((code, Reason::of(code)?)));
         match (from, self.record.status(), failed) {
             (Status::Stopping, ..) => {
                 let record = self.record.clone();
                 self.keep(record, &Value::Null, "stopped", self.moment(Cause::Stop), Value::Null)
             }
-            (_, Status::Idle, Some((error, reason))) => {
+            (_, Status::Idle, Some((code, reason))) => {
                 let mut context = Object::new();
-                context.text("code", error.code.as_str()).text("run_id", finish.run_id);
-                let failure = Failure { reason, detail: Some(&error.message), context: context.done() };
+                context.text("code", code.as_str()).text("run_id", finish.run_id);
+                let detail = finish.detail.or(Some(code.as_str()));
+                let failure = Failure { reason, detail, context: context.done() };
                 self.fail(&failure, reason.cause(), "runtime")
             }
             _ => Ok(()),
@@ -623,9 +607,45 @@ pub struct Finish<'a> {
     /// What has interrupted it: a limit ([`interruption`]), or a person.
     pub interrupted_error: Option<&'a str>,
     /// Why it failed, with all retries made.
-    pub error: Option<&'a ErrorInfo>,
+    pub code: Option<&'a str>,
+    /// What its provider says of that.
+    pub detail: Option<&'a str>,
     /// When.
     pub at: Millis,
+}
+
+/// What is told of a run that is over.
+pub(super) struct EndTold<'a> {
+    /// The kind of its event.
+    pub kind: &'static str,
+    /// How the session came out of it, and what its record has of that.
+    behavior: &'a str,
+    recovery: Value,
+    /// The members of the event.
+    pub more: Value,
+}
+
+/// What is told of a run that is over. `known`: keys that the page has.
+pub(super) fn told_of_end<'a>(finish: &Finish<'a>, known: &[String]) -> EndTold<'a> {
+    let interrupted = finish.interrupted_error.map(|error| redact::cleaned(error, known));
+    let (kind, behavior) = match interrupted {
+        Some(_) => ("run_interrupted", "interrupted"),
+        None => ("run_completed", finish.run_status),
+    };
+    let mut recovery = Object::new();
+    recovery.text("exit_behavior", behavior).maybe_text("handoff_id", finish.handoff_id);
+    recovery.maybe_text("interrupted_error", interrupted.as_deref());
+    let recovery = recovery.done();
+    let mut metadata = Object::new();
+    metadata.text("run_status", finish.run_status).maybe_text("code", finish.code);
+    let detail = finish.detail.filter(|_| finish.code.is_some());
+    metadata.maybe_text("detail", detail.map(|detail| redact::cleaned(detail, known)).as_deref());
+    metadata.maybe_text("interrupted_error", interrupted.as_deref());
+    let mut more = Object::new();
+    more.value("task_id", finish.task_id.into()).text("run_id", finish.run_id);
+    more.value("handoff_id", finish.handoff_id.into()).value("metadata", metadata.done());
+    more.value("receipt_ids", merged(finish.receipt_ids, &[])).value("recovery_metadata", recovery.clone());
+    EndTold { kind, behavior, recovery, more: more.done() }
 }
 
 /// A run is over: its receipts and its handoff are linked, and the session is idle, has stopped if it was to, or has

@@ -328,7 +328,9 @@ fn worked(runs: u64) -> Vec<String> {
 
 #[test]
 fn records_that_are_there_are_not_worked_out_again() {
+    let before = TIMES.get();
     let rows = worked(100);
+    let making = TIMES.get() - before;
     let texts = || rows.iter().map(String::as_str);
     let before = TIMES.get();
     for row in texts() {
@@ -337,8 +339,9 @@ fn records_that_are_there_are_not_worked_out_again() {
     let reading = TIMES.get() - before;
     Session::load("s", &PatternEngine::default(), texts()).unwrap();
     let loading = TIMES.get() - before - reading;
-    println!("{} rows, read {reading}, loaded {loading}", rows.len());
-    assert!(loading < reading * 4, "read {reading}, loaded {loading}");
+    println!("{} rows, made {making}, read {reading}, loaded {loading}", rows.len());
+    // Most of what making costs is working records out.
+    assert!(loading * 3 < making, "made {making}, read {reading}, loaded {loading}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::list::Listed;
 use crate::ports::{Millis, Rows, Table, Write};
 use crate::session::Session;
 use crate::session::damage::Damage;
+use crate::session::record::Short;
 use serde_json::Value;
 
 /// The head of a session as it is stored.
@@ -224,17 +225,22 @@ pub(in crate::harness) fn changed_events(
 /// Of a row that is an event: its id, what is signed of it, and the signature.
 pub(in crate::harness) fn event_in(text: &str) -> Option<(String, String, Option<String>)> {
     let row = Row::from_text(text).ok().filter(Row::is_recorded)?;
-    let Some(Entry::Recorded { what, record }) = row.read().ok()?.1 else { return None };
+    let (header, Some(Entry::Recorded { what, record })) = row.read().ok()? else { return None };
+    let signature = row.signature().map(Into::into);
+    if let Some(short) = Short::of(what.known(), &record, header.run.as_deref()) {
+        return Some((short.event_id(), row.said(), signature));
+    }
     let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    (what == RecordKind::Event).then(|| (id, payload(&record), row.signature().map(Into::into)))
+    (what == RecordKind::Event).then(|| (id, payload(&record), signature))
 }
 
-/// The write of a row: an event is signed.
+/// The write of a row: an event is signed, and of a short one what its row says, so that nothing has to be made of it.
 pub(in crate::harness) fn row_write(session: &str, seq: u64, row: &Row, entry: &Entry) -> Write {
     let (table, key, value) = (Table::Entries, vec![session.into(), seq.into()], row.to_text());
     match entry {
-        Entry::Recorded { what, record } if *what == RecordKind::Event => {
-            Write::Sign { table, key, value, texts: vec![payload(record)] }
+        Entry::Recorded { what, record } if what.known().is_some_and(RecordKind::is_event) => {
+            let text = if *what == RecordKind::Event { payload(record) } else { row.said() };
+            Write::Sign { table, key, value, texts: vec![text] }
         }
         _ => Write::Put { table, key, value },
     }

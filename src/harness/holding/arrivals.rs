@@ -52,10 +52,10 @@ pub(in crate::harness) fn write_line(core: &mut Core, line: &str) -> Result<(), 
         {
             core.can_be_found(&id, run);
         }
-        if let Some(Entry::Recorded { record, .. }) = &entry
-            && let Some(task) = begun_task(record)
+        if let Some(Entry::Recorded { what, record }) = &entry
+            && let Some(task) = begun_task(what.known(), record, header.run.as_deref())
         {
-            core.can_be_found(&id, task);
+            core.can_be_found(&id, &task);
         }
     }
     Ok(())

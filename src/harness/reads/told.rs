@@ -11,6 +11,7 @@ use crate::ports::Key;
 use crate::protocol::Command;
 use crate::session::damage;
 use crate::session::damage::{Place, Survey};
+use crate::session::record::Short;
 use serde_json::Value;
 
 /// What a run that is over has left in these rows, by its id or its task's: `{ run, receipts, handoff }`.
@@ -20,6 +21,19 @@ pub(in crate::harness) fn left_by(id: &str, rows: &[(Key, String)]) -> Result<Op
     for (_, text) in rows {
         let (header, entry) = Row::from_text(text)?.read()?;
         let (Some(run), Some(Entry::Recorded { what, record })) = (header.run, entry) else { continue };
+        if let Some(short) = Short::of(what.known(), &record, Some(&run)) {
+            let ends = what == RecordKind::End && (run == id || short.task().as_deref() == Some(id));
+            let whole = |kind| short.records(kind).map(|records| records.into_iter());
+            if ends
+                && let (Some(task), Some(handoff)) =
+                    (whole(RecordKind::Run)?.next(), whole(RecordKind::Handoff)?.next())
+            {
+                let of_run = receipts.into_iter().filter(|(of, _)| *of == run).map(|(_, receipt)| receipt);
+                let receipts = of_run.chain(whole(RecordKind::Receipt)?).list();
+                return Ok(Some(left(task, receipts, handoff)));
+            }
+            continue;
+        }
         match what.known() {
             Some(RecordKind::Receipt) => receipts.push((run, record)),
             Some(RecordKind::Run)
@@ -30,16 +44,18 @@ pub(in crate::harness) fn left_by(id: &str, rows: &[(Key, String)]) -> Result<Op
             Some(RecordKind::Handoff) => {
                 if let Some((run, task)) = task.take() {
                     let of_run = receipts.into_iter().filter(|(of, _)| *of == run);
-                    let receipts = of_run.map(|(_, receipt)| receipt).list();
-                    let mut left = Object::new();
-                    left.value("run", task).value("receipts", receipts.into());
-                    return Ok(Some(left.value("handoff", record).done()));
+                    return Ok(Some(left(task, of_run.map(|(_, receipt)| receipt).list(), record)));
                 }
             }
             _ => {}
         }
     }
     Ok(None)
+}
+
+fn left(run: Value, receipts: Vec<Value>, handoff: Value) -> Value {
+    let mut left = Object::new();
+    left.value("run", run).value("receipts", receipts.into()).value("handoff", handoff).done()
 }
 
 /// `SessionEvent` of the contract: what a row of the journal says.
@@ -89,17 +105,22 @@ pub(in crate::harness) fn told_rows(
         }
         let row = Row::from_text(text)?;
         let (header, entry) = row.read()?;
-        if wanted.is_none() {
+        let Some(wanted) = wanted else {
             told.push(event_of(&header, entry.as_ref(), &row));
-        } else if let Some(Entry::Recorded { what, record }) = entry
-            && what.known() == wanted
-        {
+            continue;
+        };
+        let Some(Entry::Recorded { what, record }) = entry else { continue };
+        let records = match Short::of(what.known(), &record, header.run.as_deref()) {
+            Some(short) => short.records(wanted)?,
+            None if what == wanted => vec![record],
+            None => continue,
+        };
+        for record in records {
             let mut whole = Object::new();
             whole.all(record);
             // An event has the signature that it is stored with, and where it stands.
-            whole.maybe_text("receipt_hmac", row.signature().map(bare));
-            if wanted == Some(RecordKind::Event) {
-                whole.number("seq", header.seq);
+            if wanted == RecordKind::Event {
+                whole.maybe_text("receipt_hmac", row.signature().map(bare)).number("seq", header.seq);
             }
             told.push(whole.done());
         }

@@ -37,6 +37,7 @@ use crate::model::{Answer, StopReason, Usage};
 use crate::ports::marks::has_marks;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Again, Run};
+use crate::session::record::Short;
 use crate::tools::{OnResume, Origin, ToolText, gate};
 use crate::{json, prompt, session};
 use serde_json::Value;
@@ -222,7 +223,7 @@ impl Runner {
         match entry.scope() {
             // Only the next decision goes by it.
             Scope::Session(_) => {}
-            Scope::Record(of) => after_record(core, session, of),
+            Scope::Record(of) => after_record(core, session, run, of),
             Scope::Conversation(of) => self.after_conversation(core, session, run, of),
             Scope::Queue(of) => self.after_queue(core, session, run, of, entry),
             Scope::Run(of) => self.after_run(core, session, run, of, entry),
@@ -646,25 +647,32 @@ impl Runner {
 }
 
 /// What follows from something that was done with a session, or put on its record.
-fn after_record(core: &mut Core, session: &str, of: OfRecord<'_>) {
+fn after_record(core: &mut Core, session: &str, run: &str, of: OfRecord<'_>) {
     match of {
         OfRecord::Commanded { .. } => core.note_benched(session),
-        OfRecord::Recorded { what, record } if *what == RecordKind::Event => {
+        OfRecord::Recorded { what, record } if what.known().is_some_and(RecordKind::is_event) => {
             // A stop waits for the end of its run.
             core.note_benched(session);
             // Its task is found by its id alone, too.
-            if let Some(task) = begun_task(record) {
-                core.can_be_found(session, task);
+            if let Some(task) = begun_task(what.known(), record, Some(run)) {
+                core.can_be_found(session, &task);
             }
         }
         OfRecord::Recorded { .. } => {}
     }
 }
 
-/// The task that begins with this event.
-pub(in crate::harness) fn begun_task(event: &Value) -> Option<&str> {
-    let text = |name: &str| event.get(name).and_then(Value::as_str);
-    text("task_id").filter(|_| text("event_type") == Some("prompt_received"))
+/// The task that begins with what is put on record for this run.
+pub(in crate::harness) fn begun_task(
+    what: Option<RecordKind>,
+    record: &Value,
+    run: Option<&str>,
+) -> Option<String> {
+    if what == Some(RecordKind::Prompt) {
+        return Short::of(what, record, run)?.task();
+    }
+    let text = |name: &str| record.get(name).and_then(Value::as_str);
+    text("task_id").filter(|_| text("event_type") == Some("prompt_received")).map(Into::into)
 }
 
 /// There is nobody to ask.

@@ -231,7 +231,7 @@ impl Reader {
         } else {
             let (header, entry) = row.read()?;
             if let Some(entry) = &entry {
-                self.check(entry, &row).map_err(|error| corrupt(&error.message))?;
+                self.check(entry, header.run.as_deref(), &row).map_err(|error| corrupt(&error.message))?;
             }
             self.session.read(&header, entry.as_ref(), &row)?;
         }
@@ -240,12 +240,12 @@ impl Reader {
     }
 
     /// Whether what is put on record here could have been by this machine.
-    fn check(&mut self, entry: &Entry, row: &Row) -> Result<(), ErrorInfo> {
+    fn check(&mut self, entry: &Entry, run: Option<&str>, row: &Row) -> Result<(), ErrorInfo> {
         match entry {
             Entry::Commanded { args, .. } => storable(args, &[]),
             Entry::Recorded { what, record } => {
-                record::check(what.known(), record, &mut self.receipts, &self.session.tools)?;
-                if *what == RecordKind::Event {
+                record::check(what.known(), record, run, &mut self.receipts, &self.session.tools)?;
+                if what.known().is_some_and(RecordKind::is_event) {
                     let stored = (Vec::new(), row.stored());
                     match row.signature() {
                         Some(_) => self.events.push(stored),

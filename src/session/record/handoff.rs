@@ -10,7 +10,8 @@ use crate::session::dates;
 use serde_json::Value;
 
 /// Who has asked, and with which credentials.
-const IDENTITY: [&str; 4] = ["auth_profile_id", "auth_identity_hash", "operator_subject", "operator_issuer"];
+pub(super) const IDENTITY: [&str; 4] =
+    ["auth_profile_id", "auth_identity_hash", "operator_subject", "operator_issuer"];
 
 /// How a run has ended.
 #[derive(Debug)]
@@ -255,7 +256,7 @@ impl Handoff {
 }
 
 /// What all receipts say that say anything; none where they differ.
-fn single<'a>(receipts: &'a [Receipt], name: &str) -> Option<&'a str> {
+pub(super) fn single<'a>(receipts: &'a [Receipt], name: &str) -> Option<&'a str> {
     let mut said = receipts.iter().filter_map(|receipt| receipt.text(name)).filter(|text| !text.is_empty());
     let first = said.next()?;
     said.all(|other| other == first).then_some(first)

@@ -10,12 +10,15 @@
 mod handoff;
 mod receipt;
 mod shape;
+mod short;
 mod tables;
 #[cfg(test)]
 mod types;
 
 pub use handoff::{Draft, End};
 pub use receipt::{Boundary, Deed, ToolDeed, UNKNOWN, check_chain};
+pub use short::Short;
+pub(super) use short::{Ended, of_end, of_prompt};
 
 use super::dates;
 use super::operator::Owner;
@@ -24,6 +27,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::redact::has_secret;
 use crate::journal::{RecordKind, sha256};
 use crate::json::texts;
+use crate::list::Listed;
 use crate::maps::Named;
 use crate::object::Object;
 use crate::ports::Millis;
@@ -113,24 +117,36 @@ pub fn storable(record: &Value, known: &[String]) -> Result<(), ErrorInfo> {
         .hint("a name, a reason or an id holds what looks like a key: say it without"))
 }
 
-/// Whether what was put on record elsewhere is as it would be put on record here. `receipts`: the hashes of those that came
-/// before. `tools`: what a tool is called is the page's to say, be it like a key.
+/// Whether what was put on record elsewhere is as it would be put on record here, in short or whole. `run`: of which run it
+/// is. `receipts`: the hashes of those that came before. `tools`: what a tool is called is the page's to say, be it like a key.
 ///
 /// # Errors
 /// `corrupt`, saying what is wrong with it; `invalid_arguments`: there is a secret in it.
 pub fn check(
     what: Option<RecordKind>,
     record: &Value,
+    run: Option<&str>,
     receipts: &mut Named<()>,
     tools: &Registry,
 ) -> Result<(), ErrorInfo> {
     let no_record = || ErrorInfo::new(Code::Corrupt, "no such record is written here");
+    if let Some(short) = Short::of(what, record, run) {
+        if !short.has_its_shape() {
+            return Err(no_record());
+        }
+        for (kind, record) in short.whole()? {
+            check(Some(kind), &record, run, receipts, tools)?;
+        }
+        // Not all that it says is in its records. Its members have names of their own.
+        let said = record.as_object().into_iter().flatten().map(|(_, said)| said.clone()).list();
+        return storable(&said.into(), &[]);
+    }
     let (shape, check): (_, Check) = match what {
         Some(RecordKind::Event) => (&tables::EVENT, anything),
         Some(RecordKind::Receipt) => (&tables::RECEIPT, receipt::hashed),
         Some(RecordKind::Handoff) => (&tables::HANDOFF, anything),
         Some(RecordKind::Run) => (&tables::RUN, anything),
-        None => return Err(no_record()),
+        Some(RecordKind::Prompt | RecordKind::End) | None => return Err(no_record()),
     };
     let whole = |shape, check, given: &Members| {
         let whole = read(shape, check, given.clone())?;
@@ -277,6 +293,11 @@ impl Record {
 }
 
 impl Event {
+    /// Whether it is of this kind.
+    pub(super) fn is(&self, kind: &str) -> bool {
+        self.text("event_type") == Some(kind)
+    }
+
     /// An event of a session. `more`: what else it has, by the names of the members.
     ///
     /// # Errors

@@ -172,7 +172,7 @@ impl Receipt {
         let mut metadata = boundary.metadata();
         metadata.number("provider_result_count", answers);
         boundary.receipt(Deed {
-            id: &["receipt_", boundary.run_id, "_agent_provider_environment"].concat(),
+            id: &provider_receipt(boundary.run_id),
             action: "provider_action",
             capability: "model.chat",
             status: if answers > 0 { "passed" } else { "denied" },
@@ -193,7 +193,7 @@ impl Receipt {
             false => ("denial", "denied", "Persistent agent fixture action grant was not present."),
         };
         boundary.receipt(Deed {
-            id: &["receipt_", boundary.run_id, "_agent_sandbox_environment"].concat(),
+            id: &sandbox_receipt(boundary.run_id),
             action,
             capability: "shell.execute",
             status,
@@ -279,6 +279,16 @@ impl<'a> Boundary<'a> {
     fn receipt(&self, deed: Deed<'_>) -> Result<Receipt, ErrorInfo> {
         Receipt::of(&Deed { actor: &["agent:", self.session.id()].concat(), ..deed })
     }
+}
+
+/// The id of the receipt for a run's provider.
+pub(super) fn provider_receipt(run: &str) -> String {
+    ["receipt_", run, "_agent_provider_environment"].concat()
+}
+
+/// The id of the receipt for what a run might use.
+pub(super) fn sandbox_receipt(run: &str) -> String {
+    ["receipt_", run, "_agent_sandbox_environment"].concat()
 }
 
 /// Works out a receipt's hash, or checks the one that it has.

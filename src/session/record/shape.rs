@@ -56,6 +56,12 @@ const SHOWN: usize = 64;
 pub(super) const VERSION: &str = "0.1.0";
 
 impl Shape {
+    /// Whether it has these members as they are, without a schema and a version.
+    pub fn is_of(&self, given: &Value) -> bool {
+        let Value::Object(given) = given else { return false };
+        members(self.schema, self.members, given.clone()).is_ok_and(|whole| whole == *given)
+    }
+
     /// The members that do not say what is said without them.
     pub fn lean(&self, whole: &Map<String, Value>) -> Map<String, Value> {
         let mut lean = Map::new();

@@ -151,6 +151,69 @@ pub(super) const HANDOFF: Shape = Shape {
     ],
 };
 
+/// The event that a prompt has come, in short: what follows from its members, or from the row's run, is not in it.
+pub(super) const PROMPT: Shape = Shape {
+    schema: "prompt",
+    members: &[
+        Member("session", Text, NEEDED),
+        Member("operator", Name, NEEDED),
+        Member("issuer", Text, ABSENT),
+        Member("project", Text, ABSENT),
+        Member("provider", Name, NEEDED),
+        Member("model", Text, ABSENT),
+        Member("policy", Text, ABSENT),
+        Member("profile", Text, ABSENT),
+        Member("identity", Text, ABSENT),
+        Member("at", Count(0), NEEDED),
+        Member("task", Text, ABSENT),
+        Member("tail", Name, ABSENT),
+        Member("hash", Text, ABSENT),
+    ],
+};
+
+/// Who was there by the receipts, where the session does not say it.
+const LEFT: &[Member] = &[
+    Member("auth_profile_id", Name, ABSENT),
+    Member("auth_identity_hash", Name, ABSENT),
+    Member("operator_subject", Name, ABSENT),
+    Member("operator_issuer", Name, ABSENT),
+];
+
+/// What the end of a run leaves, in short.
+pub(super) const END: Shape = Shape {
+    schema: "end",
+    members: &[
+        Member("session", Text, NEEDED),
+        Member("operator", Name, NEEDED),
+        Member("issuer", Text, ABSENT),
+        Member("project", Text, ABSENT),
+        Member("provider", Name, NEEDED),
+        Member("model", Text, ABSENT),
+        Member("policy", Text, ABSENT),
+        Member("profile", Text, ABSENT),
+        Member("identity", Text, ABSENT),
+        Member("at", Count(0), NEEDED),
+        Member("task", Text, ABSENT),
+        Member("tail", Name, ABSENT),
+        Member("started", Count(0), NEEDED),
+        Member("told", Count(0), ABSENT),
+        Member("status", Word(&["failed", "interrupted"]), ABSENT),
+        Member("interrupted", Text, ABSENT),
+        Member("code", Text, ABSENT),
+        Member("detail", Text, ABSENT),
+        Member("turns", Count(0), NEEDED),
+        Member("limit", Count(0), NEEDED),
+        Member("answers", Count(0), NEEDED),
+        Member("tokens", Count(0), NEEDED),
+        Member("granted", Flag, ABSENT),
+        Member("on", Name, ABSENT),
+        Member("receipts", Texts, ABSENT),
+        Member("left", Parts(LEFT), ABSENT),
+        Member("previous", Text, ABSENT),
+        Member("self", Text, NEEDED),
+    ],
+};
+
 /// The phases of a run.
 const PHASES: &[&str] = &["plan", "act", "observe", "evaluate", "continue", "stop"];
 

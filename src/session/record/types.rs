@@ -17,6 +17,16 @@ const RECORDS: [(&str, &Shape, &str); 5] = [
     ("RunOutput", &tables::OUTPUT, "what a run has brought about, without the words of the conversation."),
 ];
 
+/// What stands for several of them in a journal.
+const SHORT: [(&str, &Shape, &str); 2] = [
+    ("ShortPrompt", &tables::PROMPT, "the event that a prompt has come"),
+    (
+        "ShortEnd",
+        &tables::END,
+        "what the end of a run leaves: two receipts, its run, its handoff and an event",
+    ),
+];
+
 fn type_of(kind: &Kind, indent: &str) -> String {
     match kind {
         Kind::Text | Kind::Name | Kind::Time => "string".into(),
@@ -49,6 +59,12 @@ fn the_records_are_written_as_types() {
         text.push_str(&format!(
             "  schema: \"{schema}\";\n  version: \"{}\";\n{members}}}\n",
             super::shape::VERSION
+        ));
+    }
+    for (name, shape, what) in SHORT {
+        let members = members(shape.members, "  ");
+        text.push_str(&format!(
+            "\n/** In short, as a journal has it: {what}. */\nexport interface {name} {{\n{members}}}\n"
         ));
     }
     same("js/record.d.ts", &text);

@@ -1,14 +1,14 @@
 //! Sessions in files, case by case: what is exported comes in again whole or not at all, and is run again.
 
-use crate::support::desk::{Answered, Desk};
+use crate::support::desk::{Answered, Desk, whole};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
-use lodger::journal::{Ask, Entry, GENESIS, Header, Row};
+use lodger::journal::{Ask, Entry, FORMAT, GENESIS, Header, RecordKind, Row};
 use lodger::model::{Block, StopReason};
 use lodger::ports::{Key, Part, PatternEngine, Read, Table};
 use lodger::session::carry::{self, Reader};
-use lodger::session::record::Receipt;
+use lodger::session::record::{Receipt, Short};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -267,9 +267,12 @@ fn summed(text: &str) -> String {
 #[test]
 fn a_file_that_is_cut_off_anywhere_is_no_session() {
     let mut desk = worked();
+    for name in ["One", "Two", "Three"] {
+        desk.must("sessions.rename", json!({ "id": "a", "displayName": name }));
+    }
     let file = export(&mut desk, "a");
     let lines: Vec<&str> = file.lines().collect();
-    assert!(lines.len() > 20);
+    assert!(lines.len() > 20, "{}", lines.len());
     let mut there = Desk::of("bea");
     for length in 0..lines.len() {
         let error = check(&mut there, &lines[..length].join("\n")).unwrap_err();
@@ -405,7 +408,7 @@ fn rehashed(file: &str) -> String {
     let row = file.lines().nth(1).unwrap();
     let text = Row::from_line(row).unwrap().to_text();
     let mut lines: Vec<String> = text.lines().map(Into::into).collect();
-    lines[0] = lines[0].replace("\"v\":1", "\"v\":2");
+    lines[0] = lines[0].replace(&format!("\"v\":{FORMAT}"), &format!("\"v\":{}", FORMAT + 1));
     lines[3] = hex(&Sha256::digest(format!("\n{}\n{}", lines[0], lines[2])));
     file.replacen(row, &Row::from_text(&lines.join("\n")).unwrap().to_line(), 1)
 }
@@ -936,6 +939,12 @@ fn rewritten(text: &str, change: &dyn Fn(&str, Value) -> String) -> String {
         before = row.hash().into();
         rows.push(row.stored());
     }
+    assembled(text, id, &rows)
+}
+
+/// A file with these rows, and the files that the text has.
+fn assembled(text: &str, id: &str, rows: &[String]) -> String {
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     let fold = lodger::session::Session::load(id, &PatternEngine::default(), rows.iter().map(String::as_str));
     let head = fold.map_or_else(|_| first["head"].to_string(), |fold| fold.head(0).to_string());
     let mut sum = String::new();
@@ -947,6 +956,32 @@ fn rewritten(text: &str, change: &dyn Fn(&str, Value) -> String) -> String {
     file + &carry::end(rows.len() as u64, files.len() as u64 / 2, &sum)
 }
 
+/// The same file as an earlier version has written it: each record in a row of its own, in the format of before.
+fn as_before(text: &str) -> String {
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let (mut rows, mut before): (Vec<String>, _) = (Vec::new(), GENESIS.to_owned());
+    for line in text.lines().filter(|line| line.starts_with("{\"row\"")) {
+        let said: Value = serde_json::from_str(line).unwrap();
+        let (header, entry) = Row::from_line(line).unwrap().read().unwrap();
+        let entries = match entry {
+            Some(Entry::Recorded { what, record }) => whole(&what, record, header.run.as_deref())
+                .into_iter()
+                .map(|(what, record)| json!({ "what": what, "record": record }))
+                .collect(),
+            _ => vec![said["entry"].clone()],
+        };
+        for entry in entries {
+            let mut header = said["row"].clone();
+            (header["seq"], header["v"]) = ((rows.len() + 1).into(), 1.into());
+            let (content, sum) = (entry.to_string(), hex(&Sha256::digest(entry.to_string())));
+            let hash = hex(&Sha256::digest(format!("{before}\n{header}\n{sum}")));
+            rows.push(format!("{header}\n{content}\n{sum}\n{hash}"));
+            before = hash;
+        }
+    }
+    assembled(text, first["session"].as_str().unwrap(), &rows)
+}
+
 /// A receipt with the hash that it must have.
 fn hashed(mut receipt: Value) -> Value {
     receipt["self_hash"] = "".into();
@@ -956,7 +991,7 @@ fn hashed(mut receipt: Value) -> Value {
 #[test]
 fn records_that_nobody_here_has_made_are_refused_with_all_that_comes_with_them() {
     let mut desk = worked();
-    let file = export(&mut desk, "a");
+    let file = as_before(&export(&mut desk, "a"));
     let secrets = ["sk-ant-REALSECRET12345678", "by Bearer abcdefghijklmnop", "password=hunter22"];
     // What is changed in which entry, and what is said of it.
     type Change = Box<dyn Fn(&mut Value)>;
@@ -1055,6 +1090,113 @@ fn records_that_nobody_here_has_made_are_refused_with_all_that_comes_with_them()
     assert!(check(&mut there, &escaped).unwrap_err().message.contains("a name that nobody here gives"));
     assert!(there.stored(Table::Entries, "a").is_empty() && there.stored(Table::Heads, "a").is_empty());
     // It is what they say that is refused, not that somebody has written it.
+    let same = rewritten(&file, &|_, entry| entry.to_string());
+    import(&mut there, &same).unwrap();
+    assert_eq!(integrity(&mut there, "a"), "unverifiable");
+}
+
+/// The end of a run in short, behind another receipt: all else follows from it.
+fn behind(entry: &mut Value, run: &str, previous: Value) {
+    let whole = Short::of(Some(RecordKind::End), &entry["record"], Some(run)).unwrap().whole().unwrap();
+    let mut provider = whole[0].1.clone();
+    provider["previous_receipt_hash"] = previous.clone();
+    let provider = hashed(provider);
+    let sandbox = Receipt::read(&whole[1].1).unwrap().after(provider["self_hash"].as_str()).unwrap();
+    entry["record"]["self"] = sandbox.text("self_hash").into();
+    match previous {
+        Value::Null => drop(entry["record"].as_object_mut().unwrap().remove("previous")),
+        _ => entry["record"]["previous"] = previous,
+    }
+}
+
+#[test]
+fn records_in_short_that_nobody_here_has_made_are_refused_with_all_that_comes_with_them() {
+    let mut desk = worked();
+    let question =
+        desk.events.iter().rfind(|(name, _)| *name == "agent:permission-required").unwrap().1.clone();
+    desk.must("resolvePermission", json!({ "requestId": question["requestId"], "answer": "deny" }));
+    desk.says("no");
+    desk.rows("a");
+    let file = export(&mut desk, "a");
+    type Change<'a> = Box<dyn Fn(&mut Value, &str) + 'a>;
+    let put = |name: &'static str, value: Value| -> Change<'_> {
+        Box::new(move |entry, _| entry["record"][name] = value.clone())
+    };
+    let drops = |name: &'static str| -> Change<'_> {
+        Box::new(move |entry, _| drop(entry["record"].as_object_mut().unwrap().remove(name).unwrap()))
+    };
+    let (none, secret) = ("no such record is written here", "refusing to persist unredacted secret material");
+    let (lead, chain) =
+        ("a short record does not lead to its last receipt", "stored capability receipt chain is broken");
+    let zeros = || json!("0".repeat(64));
+    let mut cases: Vec<(&str, &str, Change<'_>, &str)> = vec![
+        ("fewer answers", "end", put("answers", json!(0)), lead),
+        ("another hash", "end", put("self", zeros()), lead),
+        ("another time", "end", put("at", json!(1)), lead),
+        ("another provider", "end", put("on", json!("other")), lead),
+        ("other tools", "end", drops("granted"), lead),
+        ("behind nothing", "end", Box::new(move |entry, run| behind(entry, run, zeros())), chain),
+        ("a hash less", "end", drops("self"), none),
+        ("a member less", "end", drops("tokens"), none),
+        ("a member more", "end", put("more", json!("x")), none),
+        ("a member that is null", "end", put("issuer", Value::Null), none),
+        ("a status", "end", put("status", json!("exploded")), none),
+        ("what goes without saying", "end", put("status", json!("completed")), none),
+        ("a number that is none", "end", put("turns", json!("1")), none),
+        ("receipts that are none", "end", put("receipts", json!([1])), none),
+        ("left by nobody", "end", put("left", json!({ "summary": "All is well." })), none),
+        ("left by a number", "end", put("left", json!({ "operator_issuer": 1 })), none),
+        ("a text", "end", Box::new(|entry, _| entry["record"] = "x".into()), none),
+        ("another kind", "end", Box::new(|entry, _| entry["what"] = "ende".into()), none),
+        ("no end", "end", Box::new(|entry, _| entry["what"] = "prompt".into()), none),
+        ("nobody's", "prompt", drops("operator"), none),
+        ("no time", "prompt", drops("at"), none),
+        ("a prompt with more", "prompt", put("answers", json!(1)), none),
+        ("no prompt", "prompt", Box::new(|entry, _| entry["what"] = "end".into()), none),
+        ("a prototype", "prompt", put("__proto__", json!({ "x": 1 })), "a name that nobody here gives"),
+        ("another, in what is left", "end", put("left", json!({ "__proto__": {} })), "a name that nobody"),
+    ];
+    for text in ["sk-ant-REALSECRET12345678", "by Bearer abcdefghijklmnop", "password=hunter22"] {
+        for name in ["model", "detail", "code", "interrupted", "project", "profile", "identity"] {
+            cases.push((name, "end", put(name, text.into()), secret));
+        }
+        // What the event of a prompt does not have is refused too.
+        for name in ["model", "project", "hash", "issuer", "policy", "profile", "identity"] {
+            cases.push((name, "prompt", put(name, text.into()), secret));
+        }
+        cases.push(("left", "end", put("left", json!({ "auth_profile_id": text })), secret));
+        cases.push(("receipts", "end", put("receipts", json!([text])), secret));
+    }
+    let mut there = Desk::of("bea");
+    // Which run the end is of, by its place among them.
+    let ends = file.lines().filter(|line| line.contains("\"what\":\"end\""));
+    let runs: Vec<String> =
+        ends.map(|line| Row::from_line(line).unwrap().header().unwrap().run.unwrap()).collect();
+    assert_eq!(runs.len(), 2);
+    // The second end is behind receipts. The first is behind none.
+    cases.push(("a second first one", "last", Box::new(|entry, run| behind(entry, run, Value::Null)), chain));
+    for (what, kind, change, words) in cases {
+        let (mut at, mut changed) = (0, 0);
+        let ends = std::cell::RefCell::new((&mut at, &mut changed));
+        let text = rewritten(&file, &|_, mut entry| {
+            let mut ends = ends.borrow_mut();
+            let found = entry["what"].as_str().unwrap_or_default().to_owned();
+            let run = runs.get(*ends.0).map_or("", String::as_str);
+            *ends.0 += usize::from(found == "end");
+            if found == kind || found == "end" && kind == "last" && *ends.0 == 2 {
+                *ends.1 += 1;
+                change(&mut entry, run);
+            }
+            entry.to_string()
+        });
+        assert!(changed > 0, "{what}");
+        let error = check(&mut there, &text).expect_err(what);
+        assert_eq!(error.code, Code::Corrupt, "{what}: {error:?}");
+        assert!(error.message.starts_with("line ") && error.message.contains(words), "{what}: {error:?}");
+        assert!(error.hint.is_some(), "{what}: {error:?}");
+        assert!(there.fails("sessions.admit", json!({})).0 == Code::Aborted, "{what}");
+    }
+    assert!(there.stored(Table::Entries, "a").is_empty() && there.stored(Table::Heads, "a").is_empty());
     let same = rewritten(&file, &|_, entry| entry.to_string());
     import(&mut there, &same).unwrap();
     assert_eq!(integrity(&mut there, "a"), "unverifiable");

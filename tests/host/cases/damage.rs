@@ -4,6 +4,7 @@ use crate::support::desk::Desk;
 use crate::support::parts::quick;
 use lodger::error::Code;
 use lodger::harness::Input;
+use lodger::journal::FORMAT;
 use lodger::ports::{Commit, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -224,7 +225,7 @@ fn a_newer_row_is_no_damage() {
     let last = rows.len() as u64;
     let (key, row) = rows.into_iter().last().unwrap();
     let mut lines: Vec<String> = row.split('\n').map(Into::into).collect();
-    lines[0] = lines[0].replace("\"v\":1", "\"v\":2");
+    lines[0] = lines[0].replace(&format!("\"v\":{FORMAT}"), &format!("\"v\":{}", FORMAT + 1));
     let before =
         store.read(&Read { from: Some(last - 1), ..Read::all(Table::Entries, vec!["default".into()]) });
     let before = before[0].1.split('\n').nth(3).unwrap();

@@ -5,12 +5,14 @@ use crate::support::calm::{send, started};
 use crate::support::sim::World;
 use lodger::error::Code;
 use lodger::harness::FORMAT_KEY;
+use lodger::journal::FORMAT;
 use lodger::ports::{Commit, Read, Table, Write};
 use serde_json::json;
 
 /// What a newer version leaves when it takes a workspace.
 fn taken_by_a_newer_one(world: &mut World) {
-    let write = Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: "2".into() };
+    let write =
+        Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: (FORMAT + 1).to_string() };
     world.disk.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
 }
 
@@ -40,7 +42,7 @@ fn a_start_that_a_newer_format_refused_leaves_the_workspace_free() {
     let config = json!({ "provider": { "kind": "custom", "stream": { "$fn": 50 } } });
     world.fails(0, "startAgent", config.clone());
     // The newer version has changed its mind, or was another database's: the same tab starts as if nothing had been.
-    let write = Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: "1".into() };
+    let write = Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() };
     world.disk.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
     world.must(0, "startAgent", config);
     send(&mut world, "hello");
@@ -63,5 +65,5 @@ fn an_older_version_changes_no_page_of_a_newer_format() {
     }
     assert_eq!(world.disk, before, "nothing was written");
     let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
-    assert_eq!(world.disk.read(&format).first().map(|(_, value)| &**value), Some("2"));
+    assert_eq!(world.disk.read(&format).first().map(|(_, value)| &**value), Some(&*(FORMAT + 1).to_string()));
 }

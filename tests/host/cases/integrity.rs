@@ -93,13 +93,30 @@ fn rows_that_were_changed_are_seen() {
 
 #[test]
 fn an_event_that_was_changed_is_not_told() {
-    let mut page = worked();
-    let event = page.recorded("a", "event")[1].clone();
-    let told = page.must("sessions.events", json!({ "id": "a" }));
-    assert!(told[1]["receipt_hmac"].is_string());
-    page.tampers(Table::Entries, "a", "prompt_received", "prompt_forgiven");
-    let invalid = format!("stored agent session event has invalid HMAC: {}", event["id"].as_str().unwrap());
-    assert_eq!(page.fails("sessions.events", json!({ "id": "a" })), (Code::Corrupt, invalid));
+    // One that is whole, and those in short: of a prompt, and of the end of a run. A row's run stands in its header.
+    for (at, from, to) in [
+        (0, "\"event_type\":\"launched\"", "\"event_type\":\"lunched\""),
+        (1, "\"provider\":\"custom\"", "\"provider\":\"another\""),
+        (2, "\"turns\":1", "\"turns\":2"),
+        (2, "\"run\":\"run_", "\"run\":\"another_"),
+    ] {
+        let mut page = worked();
+        let event = page.recorded("a", "event")[at].clone();
+        let told = page.must("sessions.events", json!({ "id": "a" }));
+        assert!(told[at]["receipt_hmac"].is_string());
+        let seq = told[at]["seq"].clone();
+        page.rows("a");
+        page.edits(Table::Entries, "a", |key, text| {
+            let here = key.get(1) == seq.as_u64().map(Part::Number).as_ref();
+            here.then(|| {
+                assert!(text.contains(from), "{from} in {text}");
+                text.replacen(from, to, 1)
+            })
+        });
+        let invalid =
+            format!("stored agent session event has invalid HMAC: {}", event["id"].as_str().unwrap());
+        assert_eq!(page.fails("sessions.events", json!({ "id": "a" })), (Code::Corrupt, invalid), "{to}");
+    }
 }
 
 #[test]
@@ -148,7 +165,12 @@ fn another_sessions_rows_are_not_believed_in_its_place() {
 
 #[test]
 fn the_record_is_not_told_from_rows_that_do_not_follow_each_other() {
-    for what in ["\"status\":\"passed\"", "\"event_type\":\"run_completed\""] {
+    for (what, other) in [
+        ("\"what\":\"prompt\"", "\"what\":\"end\""),
+        ("\"answers\":1", "\"answers\":0"),
+        ("\"turns\":1", "\"turns\":2"),
+        ("\"event_type\":\"launched\"", "\"event_type\":\"forgiven\""),
+    ] {
         let mut page = worked();
         page.must("stopAgent", json!({}));
         let rows = page.store.read(&Read::all(Table::Entries, vec!["a".into()]));
@@ -156,9 +178,7 @@ fn the_record_is_not_told_from_rows_that_do_not_follow_each_other() {
         let Some(Part::Number(seq)) = key.get(1).cloned() else { panic!("no number") };
         // Without the signature, which would give it away.
         let lines: Vec<&str> = row.lines().take(4).collect();
-        let value = lines
-            .join("\n")
-            .replace(what, &what.replace("passed", "denied").replace("completed", "forgiven"));
+        let value = lines.join("\n").replace(what, other);
         let writes = vec![Write::Put { table: Table::Entries, key, value }];
         page.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
         let mut page = page.crash("ann");
@@ -324,7 +344,7 @@ fn a_page_of_the_record_does_not_believe_what_was_changed() {
     let changed: Edit<'_> = &|_, text| text.contains("there").then(|| forged(text, "there", "where"));
     let unsigned: Edit<'_> = &|seq, text| {
         let row = text.lines().take(4).collect::<Vec<_>>().join("\n");
-        (seq == event).then(|| forged(&row, "prompt_received", "prompt_forgiven"))
+        (seq == event).then(|| forged(&row, "\"operator\":\"ann\"", "\"operator\":\"eve\""))
     };
     let answer = page
         .stored(Table::Entries, "a")
@@ -381,6 +401,7 @@ fn is_seen(page: &mut Desk, name: &str, args: Value, why: &str) {
 /// The row with another text in it and the hash of that, but not its own.
 fn forged(row: &str, from: &str, to: &str) -> String {
     let mut lines: Vec<String> = row.lines().map(Into::into).collect();
+    assert!(lines[1].contains(from), "{from} in {row}");
     lines[1] = lines[1].replace(from, to);
     lines[2] = Sha256::digest(&lines[1]).iter().map(|byte| format!("{byte:02x}")).collect();
     lines.join("\n")
@@ -549,15 +570,23 @@ fn rows_that_are_gone_are_missed_wherever_they_were() {
 
 #[test]
 fn an_event_without_its_signature_is_seen_by_status_and_not_copied() {
-    let mut page = worked();
-    page.must("stopAgent", json!({}));
-    page.rows("a");
-    page.edits(Table::Entries, "a", |_, text| {
-        let lines: Vec<&str> = text.lines().collect();
-        text.contains("prompt_received").then(|| lines[..lines.len() - 1].join("\n"))
-    });
-    let mut page = page.crash("ann");
-    assert_eq!(page.integrity("a"), "tampered");
-    page.start();
-    assert_eq!(page.fails("sessions.fork", json!({ "id": "a", "at": 5 })).0, Code::Corrupt);
+    for what in ["\"what\":\"prompt\"", "\"what\":\"end\"", "\"event_type\":\"launched\""] {
+        let mut page = worked();
+        page.must("stopAgent", json!({}));
+        let last = page.rows("a").len();
+        let mut found = false;
+        page.edits(Table::Entries, "a", |_, text| {
+            let lines: Vec<&str> = text.lines().collect();
+            text.contains(what).then(|| lines[..lines.len() - 1].join("\n"))
+        });
+        for row in page.stored(Table::Entries, "a").iter().filter(|row| row.contains(what)) {
+            found = true;
+            assert_eq!(row.lines().count(), 4, "{what}: it had one signature");
+        }
+        assert!(found, "{what}");
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("a"), "tampered", "{what}");
+        page.start();
+        assert_eq!(page.fails("sessions.fork", json!({ "id": "a", "at": last })).0, Code::Corrupt, "{what}");
+    }
 }

@@ -4,7 +4,7 @@ use crate::support::desk::Desk;
 use lodger::error::Code;
 use lodger::harness::{Input, Notice};
 use lodger::model::{Block, StopReason};
-use lodger::ports::{Part, Read, Table};
+use lodger::ports::{Key, Part, Read, Table};
 use serde_json::{Value, json};
 
 #[test]
@@ -1410,5 +1410,37 @@ fn a_list_begins_with_what_was_changed_last() {
         let of = |id: &str| ids.iter().position(|one| *one == id).unwrap();
         assert!(of("b") < of("c") && of("c") < of("a"), "{ids:?}");
         page = page.crash("ann");
+    }
+}
+
+/// The bytes of all rows of journals and of what finds their runs, keys and values.
+fn stored(page: &Desk) -> usize {
+    let rows = [Table::Entries, Table::Meta].map(|table| page.store.read(&Read::all(table, Vec::new())));
+    let of_key = |key: &Key| -> usize {
+        key.iter()
+            .map(|part| match part {
+                Part::Text(text) => text.len(),
+                Part::Number(number) => number.to_string().len(),
+            })
+            .sum()
+    };
+    rows.iter().flatten().map(|(key, value)| of_key(key) + value.len()).sum()
+}
+
+#[test]
+fn a_plain_run_stores_few_bytes() {
+    let mut page = Desk::started("ann");
+    page.launch("reviewer");
+    for id in ["default", "reviewer"] {
+        for n in 0..3 {
+            let before = stored(&page);
+            page.prompt(id, "What is in this document?");
+            page.says("It says how records are kept.");
+            page.rows(id);
+            let run = stored(&page) - before;
+            println!("{id} {n}: {run} bytes");
+            // The first prompt of the default session brings more.
+            assert!(run <= 3_000 || n == 0 && id == "default", "{id}: {run} bytes");
+        }
     }
 }

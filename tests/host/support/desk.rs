@@ -6,12 +6,12 @@
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice, Options};
 use lodger::journal::pack::unpacked;
-use lodger::journal::{Entry, Row};
+use lodger::journal::{Entry, RecordKind, Row, Word};
 use lodger::model::{Answer, Block, StopReason, Usage};
 use lodger::ports::{Commit, Key, MemoryStore, PatternEngine, Read, Table, Write};
 use lodger::protocol::read;
 use lodger::session::operator::Operator;
-use lodger::session::record::Record;
+use lodger::session::record::{Record, Short};
 use lodger::session::{Session, replay};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -268,10 +268,12 @@ impl Desk {
     pub fn recorded(&mut self, id: &str, kind: &str) -> Vec<Value> {
         let mut found = Vec::new();
         for text in self.rows(id) {
-            if let Some(Entry::Recorded { what, record }) = Row::from_text(&text).unwrap().read().unwrap().1
-                && what.as_str() == kind
-            {
-                found.push(record);
+            let (header, entry) = Row::from_text(&text).unwrap().read().unwrap();
+            let Some(Entry::Recorded { what, record }) = entry else { continue };
+            for (what, record) in whole(&what, record, header.run.as_deref()) {
+                if what == kind {
+                    found.push(record);
+                }
             }
         }
         found
@@ -330,5 +332,16 @@ impl Desk {
         assert_eq!(Record::read(&head["record"]).as_ref(), Ok(fold.record().unwrap()));
         assert_eq!(replay(id, texts()).unwrap(), Ok(()));
         fold
+    }
+}
+
+/// The records that one entry puts down, each by its kind: several where it is a short one.
+pub fn whole(what: &Word<RecordKind>, record: Value, run: Option<&str>) -> Vec<(String, Value)> {
+    match Short::of(what.known(), &record, run) {
+        Some(short) => {
+            let whole = short.whole().unwrap_or_else(|error| panic!("{record}: {error}"));
+            whole.into_iter().map(|(what, record)| (what.as_str().into(), record)).collect()
+        }
+        None => vec![(what.as_str().into(), record)],
     }
 }

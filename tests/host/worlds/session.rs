@@ -1,6 +1,6 @@
 //! Sessions under random commands, failures, crashes and steps of the clock: what must hold of every record, always.
 
-use crate::support::desk::Desk;
+use crate::support::desk::{Desk, whole};
 use crate::support::parts::{drawn, quick};
 use fastrand::Rng;
 use lodger::error::Code;
@@ -315,7 +315,11 @@ fn check(desk: &mut Desk, id: &str, seen: &mut Seen) {
         }
         fold.accept(&header, entry.as_ref(), &row).unwrap();
         ended += usize::from(header.kind == "ended");
-        if let Some(Entry::Recorded { what, record }) = &entry {
+        let records = match &entry {
+            Some(Entry::Recorded { what, record }) => whole(what, record.clone(), header.run.as_deref()),
+            _ => Vec::new(),
+        };
+        for (what, record) in records {
             match what.as_str() {
                 "handoff" => handoffs += 1,
                 "event" => {

@@ -84,7 +84,8 @@ fn only_transitions_of_the_table_happen() {
                 receipt_ids: &["receipt_1".to_owned()],
                 run_status: "failed",
                 interrupted_error: random.bool().then_some(text),
-                error: random.bool().then_some(&error),
+                code: random.bool().then_some(error.code.as_str()),
+                detail: Some(&error.message),
                 at: now,
             };
             use Cause::*;

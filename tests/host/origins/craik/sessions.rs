@@ -1,7 +1,7 @@
 //! test_agent_sessions.py and test_cli_agents.py; then what is stricter or more here.
 
 use super::{asked, at, bare, done, operator, refused, started, started_in_project};
-use lodger::error::{Code, ErrorInfo};
+use lodger::error::Code;
 use lodger::ports::Millis;
 use lodger::session::lifecycle::*;
 use lodger::session::operator::{Action, Operator, may};
@@ -190,7 +190,8 @@ fn over<'a>(task_id: &'a str, run_status: &'a str) -> Finish<'a> {
         receipt_ids: &[],
         run_status,
         interrupted_error: None,
-        error: None,
+        code: None,
+        detail: None,
         at: at("2026-05-22T06:16:00Z"),
     }
 }
@@ -482,8 +483,8 @@ fn a_stop_that_waits_for_a_run_is_stopping() {
         refused(prompt(&asked(Some(&stopping), &operator(), now), "more", false, None)),
         "agent session agent_session_docs is stopping; sessions that are stopping accept no prompts"
     );
-    let error = ErrorInfo::new(Code::Auth, "no");
-    let outcome = finish(&stopping, &Finish { error: Some(&error), ..over(&task, "failed") }, &[]);
+    let how = Finish { code: Some("auth"), detail: Some("no"), ..over(&task, "failed") };
+    let outcome = finish(&stopping, &how, &[]);
     assert_eq!(kinds(&outcome), ["run_completed", "stopped"]);
     let stopped = done(outcome);
     assert_eq!((stopped.status(), stopped.pid()), (Status::Stopped, None));
@@ -495,8 +496,9 @@ fn a_stop_that_waits_for_a_run_is_stopping() {
 fn a_failed_run_fails_the_session_only_where_the_provider_cannot_be_used() {
     for code in Code::ALL {
         let (running, task) = prompted(&started_in_project(1), "work");
-        let error = ErrorInfo::new(*code, "refused: token=abc");
-        let outcome = finish(&running, &Finish { error: Some(&error), ..over(&task, "failed") }, &[]);
+        let detail = Some("refused: token=abc");
+        let how = Finish { code: Some(code.as_str()), detail, ..over(&task, "failed") };
+        let outcome = finish(&running, &how, &[]);
         let expected = match code.as_str() {
             "auth" | "permission" => "auth_expired",
             "network" | "timeout" | "server" | "overloaded" | "rate_limit" | "quota" => {

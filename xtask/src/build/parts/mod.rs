@@ -128,6 +128,7 @@ const ROOMS: [Room; 8] = [
             "session::adopted::adopted",
             "session::Session>::fold_cleared",
             "session::Session>::fold_queue",
+            "session::Session>::owe_rest",
             "session::Session>::empty_queue",
             "model::form::Form>::of",
             "browser::bytes::send",
