@@ -583,6 +583,14 @@ impl Session {
 
     /// Something that was owed is written down.
     fn recorded(&mut self, run: Option<&str>, what: &Word<RecordKind>, record: &Value) -> Option<()> {
+        // An earlier version has put something between an entry and its whole records.
+        let is_short =
+            |what: &Word<RecordKind>| matches!(what.known(), Some(RecordKind::Prompt | RecordKind::End));
+        let is_owed_short =
+            |(_, owed): &(_, Entry)| matches!(owed, Entry::Recorded { what, .. } if is_short(what));
+        if !is_short(what) && self.keeping.owed.front().is_some_and(is_owed_short) {
+            self.owe_rest(0);
+        }
         if let Some((_, Entry::Recorded { what: kind, record: owed })) = self.keeping.owed.front()
             && kind == what
             && owed == record

@@ -256,7 +256,9 @@ fn what_is_put_on_record_in_short_is_what_a_golden_has_whole() {
                         short += made;
                         let has = |word: &str| stored.iter().any(|(_, _, record)| record.contains(word));
                         prompts += usize::from(has("\"event_type\":\"prompt_received\""));
-                        ends += usize::from(has("\"event_type\":\"run_"));
+                        let ended = ["run_completed", "run_interrupted"];
+                        ends +=
+                            usize::from(ended.iter().any(|kind| has(&format!("\"event_type\":\"{kind}\""))));
                     } else if read[first - 1].0.kind == "ended" && made == 0 {
                         cuts += 1;
                     }
