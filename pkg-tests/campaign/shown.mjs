@@ -29,12 +29,14 @@ export function judgeShown({ whole, moving, seen, after, done }) {
   const silent = [];
   const stopped = [];
   const differs = Object.keys(whole.shown).filter((what) => differences(whole.shown[what], seen.shown[what], what).some((path) => !moving.has(path)));
+  // What links to a damaged page, or finds it, does so no more.
+  const pagesAre = notices.some(({ kind, pages }) => kind === "damaged" && pages);
   const saysDamaged = (id) => sessionSays(id, seen, whole, notices);
   for (const what of differs) {
     const [of] = what.split(":");
     const isSession = whole.sessions.includes(of);
     if (isSession && !done.sessions.includes(of)) stopped.push(`${what}: ${brief(whole.shown[what])} became ${brief(seen.shown[what])}`);
-    else if (!told(seen.shown[what]) && !(isSession && saysDamaged(of)) && !listTells(what, seen, done, saysDamaged)) silent.push(`${what}: ${brief(whole.shown[what], seen.shown[what])} became ${brief(seen.shown[what], whole.shown[what])}`);
+    else if (!told(seen.shown[what]) && !(of === "pages" && pagesAre) && !(isSession && saysDamaged(of)) && !listTells(what, seen, done, saysDamaged)) silent.push(`${what}: ${brief(whole.shown[what], seen.shown[what])} became ${brief(seen.shown[what], whole.shown[what])}`);
   }
   for (const id of [...whole.sessions, "a new one"]) {
     if (answered(after, id)) continue;
@@ -45,7 +47,8 @@ export function judgeShown({ whole, moving, seen, after, done }) {
   return { silent, stopped, earlier: isEarlier(whole, seen), told: word(done, differs, saysDamaged, notices) };
 }
 
-const told = (shown) => CODES.includes(shown?.error);
+/** By an error, or by the mark of a page or of a version. */
+const told = (shown) => CODES.includes(shown?.error) || /"damaged":\{"code":/.test(JSON.stringify(shown?.value) ?? "");
 const answered = ({ answers }, id) => answers[id]?.value?.startsWith(`I hear: Are you there, ${id === "a new one" ? "new" : id}?`);
 
 /** Whether anything says of this session that it is not as it was written. */

@@ -300,15 +300,20 @@ function made(test) {
         const end = JSON.stringify({ end: { ...JSON.parse(lines.at(-1)).end, hash: sum } });
         return { count, file: new Blob([[...file, ...lines.filter((line) => /^\{"(file|bytes)"/.test(line)), end].join("\n")]) };
       };
-      const receipt = '"what":"receipt"';
+      const end = '"what":"end"';
       const event = '"what":"event"';
+      const put = (name, value) => (entry) => {
+        const { record, what } = JSON.parse(entry);
+        const members = Object.entries({ ...record, [name]: value }).sort(([a], [b]) => (a < b ? -1 : 1));
+        return JSON.stringify({ record: Object.fromEntries(members), what });
+      };
       const cases = {
-        reason: [receipt, (entry) => entry.replace('"reason":"', '"reason":"Not ')],
-        chain: [receipt, (entry) => entry.replace(/"previous_receipt_hash":"\w+"/, '"previous_receipt_hash":null')],
-        text: [receipt, () => '{"record":"x","what":"receipt"}'],
-        kind: [receipt, (entry) => entry.replace(receipt, '"what":"receipx"')],
-        status: ['"what":"handoff"', (entry) => entry.replace('"status":"completed"', '"status":"exploded"')],
-        secret: ['"what":"handoff"', (entry) => entry.replace('"summary":"', '"summary":"Bearer abcdefghijklmnop ')],
+        answers: [end, put("answers", 9)],
+        chain: [end, put("self", "0".repeat(64))],
+        text: [end, () => '{"record":"x","what":"end"}'],
+        kind: [end, (entry) => entry.replace(end, '"what":"ende"')],
+        status: [end, put("status", "exploded")],
+        secret: [end, put("detail", "Bearer abcdefghijklmnop")],
         member: [event, (entry) => entry.replace(/"metadata":\{(\}?)/, (_, end) => `"metadata":{"api_key":"x"${end || ","}`)],
         prototype: ['"text":"And the', (entry) => entry.replace("{", '{"__proto__":{"x":1},')],
         signature: ["-", (entry) => entry, (mac) => mac.replace(/"mac":"\w{8}/, '"mac":"00000000')],
@@ -324,7 +329,8 @@ function made(test) {
       return T.plain({ told, list, id, status: (await s.status(id)).hmac_status, events: (await s.events(id)).length > 0 });
     });
     const secret = /^line \d+: refusing to persist unredacted secret material$/;
-    const said = { reason: /: capability receipt hash did not match payload$/, chain: /: capability receipt hash|chain is broken$/, text: /has no id$/, kind: /no such record is written here$/, status: /status must be one of its words$/, secret, member: secret, prototype: /a name that nobody here gives/, signature: /^stored agent session event has invalid HMAC: agent_event_/ };
+    const [none, leads] = [/no such record is written here$/, /a short record does not lead to its last receipt$/];
+    const said = { answers: leads, chain: leads, text: none, kind: none, status: none, secret, member: secret, prototype: /a name that nobody here gives/, signature: /^stored agent session event has invalid HMAC: agent_event_/ };
     for (const [name, { code, message, count }] of Object.entries(seen.told)) {
       assert.deepEqual([count, code], [true, "corrupt"], name);
       assert.match(message, said[name], name);

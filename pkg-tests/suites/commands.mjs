@@ -339,6 +339,7 @@ const STEPS = [
   ["sessions.import", (ws, s) => ws.sessions.import(s.file), (ws) => ws.sessions.status("docs-3")],
   ["sessions.remove", async (ws) => [await ws.sessions.remove("docs-3"), (await T.refused(() => ws.sessions.status("docs-3"))).code], async (ws) => (await ws.sessions.list()).map(({ id }) => id)],
   ["sessions.undoRemove", (ws) => ws.sessions.undoRemove("docs-3"), async (ws) => (await ws.sessions.list()).map(({ id }) => id)],
+  ["sessions.verify", (ws) => ws.sessions.verify("docs-3")],
   ["sessions.archive", (ws) => ws.sessions.archive("docs-3"), (ws) => ws.sessions.status("docs-3")],
   ["sessions.runOnce", (ws) => ws.sessions.runOnce("Once.")],
 
@@ -393,6 +394,8 @@ const STEPS = [
   ["invoke session_import", (ws, s) => ws.invoke("session_import", { file: s.file })],
   ["invoke session_remove", (ws) => ws.invoke("session_remove", { id: "named-2" })],
   ["invoke session_undo_remove", (ws) => ws.invoke("session_undo_remove", { id: "named-2" })],
+  ["invoke session_archive", (ws) => ws.invoke("session_archive", { id: "named-2" }), (ws) => ws.history({ sessionId: "named-2" })],
+  ["invoke session_verify", (ws) => ws.invoke("session_verify", { id: "named-2" })],
   ["invoke run_once", (ws) => ws.invoke("run_once", { objective: "Once more." })],
   ["invoke clear_conversation", (ws) => ws.invoke("clear_conversation"), (ws) => ws.history()],
   ["invoke start_agent, running", (ws) => ws.invoke("start_agent", {})],

@@ -15,19 +15,19 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 241_200),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 267_000),
+    ("with a tool, on Anthropic", &["anthropic"], 242_300),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 274_800),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 15] = [
     ("anthropic", 4_230),
-    ("carry", 14_830),
+    ("carry", 15_500),
     ("chat", 5_810),
-    ("more", 16_010),
-    ("pages", 24_470),
-    ("past", 38_700),
+    ("more", 17_500),
+    ("pages", 31_300),
+    ("past", 57_000),
     ("responses", 5_040),
     ("schema", 12_530),
     ("client/lost.js", 240),
