@@ -1228,7 +1228,8 @@ function rest(both) {
       return { outcome, status, same: resumed.runId === run.runId, text: (await resumed.result).text };
     }, route.base);
     hold.open();
-    for (const { value, error } of seen.outcome) assert.ok(error?.code === "workspace_closed" || typeof value === "string", JSON.stringify(seen.outcome));
+    for (const { value, error } of seen.outcome) assert.equal((error ?? value.error).code, "workspace_closed", JSON.stringify(seen.outcome));
+    assert.equal(seen.outcome[0].value.outcome, "unknown");
     assert.deepEqual(seen.status, STOPPED);
     assert.deepEqual([seen.same, seen.text], [true, "One two three"]);
     assert.deepEqual(route.violations, []);

@@ -29,7 +29,7 @@ export default function (test) {
     }
     return;
   }
-  for (const { name, differs } of goldens()) {
+  for (const { name } of goldens()) {
     test(`${name} opens, shows what it showed, replays and goes on`, async (t) => {
       const { shown, under = {}, pageTools = true, ...database } = read(name);
       const page = await tab(t);
@@ -39,7 +39,7 @@ export default function (test) {
       // Members may be added; what was there stays.
       includes(await page.evaluate(() => show()), shown, "shown");
       for (const [id, status] of Object.entries(await page.evaluate(() => statuses()))) assert.equal(status, "unverifiable", id);
-      await replays(page, differs);
+      await replays(page);
       const went = await page.evaluate((under) => goOn(under), under);
       for (const [what, outcome] of Object.entries(went.outcomes)) assert.equal(outcome, "completed", what);
       assert.deepEqual(went.refused, under.hers ? { hers: "permission_denied", gone: "session_not_found" } : {});
@@ -49,7 +49,7 @@ export default function (test) {
         assert.deepEqual(history.map((message) => message.id).filter((id) => !ids.includes(id)), [], `messages of ${id}`);
         assert.equal(went.histories[id].at(-1).status, "complete", id);
       }
-      await replays(page, differs);
+      await replays(page);
     });
   }
 }
@@ -71,15 +71,14 @@ async function written(t, work, pageTools) {
   return under;
 }
 
-/** What today's machine makes of each journal is what is stored, up to the entry where it is known to differ. */
-async function replays(page, differs) {
+/** Each journal replays: rows of an older format only have to be read, and what today's machine adds to them is the same again. */
+async function replays(page) {
   const replayed = await page.evaluate(async () => {
     const ids = (await ws.sessions.list({ withVerification: true })).map(({ session }) => session.id);
     return T.plain(Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await ws.sessions.replay(await ws.sessions.export(id))]))));
   });
   for (const [id, { same, firstDifference }] of Object.entries(replayed)) {
-    assert.equal(firstDifference?.seq, differs[id], `${id}: ${JSON.stringify(firstDifference)}`);
-    assert.equal(same, !(id in differs), id);
+    assert.ok(same, `${id}: ${JSON.stringify(firstDifference)}`);
   }
 }
 

@@ -22,6 +22,9 @@ use serde_json::Value;
 /// The format of a checkpoint. One of another format is made anew from the rows.
 const FORMAT: u64 = 1;
 
+/// How the text of one in this format ends: its members are in order.
+const END: &str = ",\"v\":1}";
+
 /// How many ends of runs a checkpoint keeps: the newest.
 const ENDS: usize = 64;
 
@@ -47,10 +50,10 @@ impl Checkpoint {
         sha256(&[&self.text])
     }
 
-    /// Whether it is the one that a head names.
+    /// Whether it is the one that a head names, and of this format.
     pub fn is_named_by(text: &str, head: &Value) -> bool {
         let sum = head.get("checkpoint").and_then(|named| named.get("sum")?.as_str());
-        sum.is_some_and(|sum| sum == sha256(&[text]))
+        text.ends_with(END) && sum.is_some_and(|sum| sum == sha256(&[text]))
     }
 }
 
@@ -148,5 +151,23 @@ impl Session {
         session.keeping = Keeping::from_rest(value.get("keeping")?)?;
         session.checkpoint = Some((session.seq, sha256(&[text])));
         Some(session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_another_format_is_not_gone_on_from() {
+        let engine = PatternEngine::default();
+        let Checkpoint { text, .. } = Session::new("a").checkpoint().unwrap();
+        let named = |text: &str| Object::new().value("checkpoint", named(0, &sha256(&[text]))).done();
+        assert!(Checkpoint::is_named_by(&text, &named(&text)), "{text}");
+        assert!(Session::at_checkpoint("a", &engine, &text).is_some());
+        let other = text.replace(END, ",\"v\":2}");
+        assert!(other != text && !Checkpoint::is_named_by(&other, &named(&other)));
+        assert!(Session::at_checkpoint("a", &engine, &other).is_none());
+        assert!(!Checkpoint::is_named_by(&text, &Value::Null));
     }
 }

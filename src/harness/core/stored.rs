@@ -1,5 +1,5 @@
 //! What stored rows say that no session reads: the database's format, a loss, that an agent was stopped, drafts, and
-//! what a clearing still has to erase.
+//! what a clearing still has to erase. And how the rows before a checkpoint are packed.
 
 use crate::harness::core::Core;
 use crate::journal::{Entry, Row, blocks_from_json, pack};
