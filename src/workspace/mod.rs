@@ -11,7 +11,7 @@
 //!   tabs never overwrite each other: on a conflict the caller reads [`PageTree::missed`], then the pages that
 //!   [`Missed`] names, calls [`PageTree::apply_rows`] and plans again.
 //! - An index is kept up page by page; a change costs what the changed pages cost.
-//! - A row that is not what was written last hides no other page ([`damage`]).
+//! - A row that is not what was written last hides no other page (`damage`).
 //!
 //! Leaves to others: committing (`browser/`), the tools that a model sees (`tools/pages.rs`).
 
