@@ -52,6 +52,20 @@ extern "C" {
     fn mark(connection: &Connection);
 }
 
+// What `/js/host/idb.js` imports for itself. A crate that uses this one gets the modules that are named here, and no others.
+#[wasm_bindgen(module = "/js/host/press.js")]
+extern "C" {
+    #[allow(dead_code)]
+    fn pressed(text: &str);
+}
+
+#[wasm_bindgen(module = "/js/host/sizes.js")]
+extern "C" {
+    #[allow(dead_code)]
+    #[wasm_bindgen(js_name = sizes)]
+    fn counted(ask: &JsValue);
+}
+
 /// Why a connection has to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
