@@ -77,11 +77,22 @@ export const tests = {
     await page.getByTestId("key").waitFor();
   },
 
-  async "a failed answer is tried again, from where it broke"({ page, base, model, visit }) {
+  async "an answer that breaks off is asked for again, and nobody sees an error"({ page, base, model, visit }) {
     await open(page, base);
     await useModel(visit, model);
     await start(page);
     await say(page, "break off once");
+    await page.getByTestId("assistant-message").filter({ hasText: "This time it holds." }).waitFor();
+    await settled(page);
+    assert.equal(await page.getByTestId("system-message").filter({ hasText: "Error:" }).count(), 0);
+    assert.equal(await page.getByText("This is only half").count(), 0);
+  },
+
+  async "a failed answer is tried again, from where it broke"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "break off at each try");
     const note = page.getByTestId("system-message").filter({ hasText: "Error:" });
     await note.waitFor();
     await settled(page);

@@ -188,7 +188,7 @@ export const tests = {
       const { offline } = await import("/lodger/offline.js");
       await ws.configureAgent({ provider: offline({ delayMs: 0 }) });
       const { id } = (await ws.sessions.list()).find(({ display_name }) => display_name === "Long");
-      for (let i = 0; i < 120; i += 1) await ws.wait((await ws.sessions.prompt(id, `Hello ${i}`)).runId);
+      for (let i = 0; i < 200; i += 1) await ws.wait((await ws.sessions.prompt(id, `Hello ${i}`)).runId);
     });
     await page.getByTestId("open-journal").click();
     await page.waitForFunction(() => Number(document.querySelector("[data-testid=journal-count]").textContent.replace(",", "")) > 1_000);
@@ -208,7 +208,7 @@ export const tests = {
       const { offline } = await import("/lodger/offline.js");
       await ws.configureAgent({ provider: offline({ delayMs: 0 }) });
       const { id } = (await ws.sessions.list()).find(({ display_name }) => display_name === "Cleared");
-      for (let i = 0; i < 60; i += 1) await ws.wait((await ws.sessions.prompt(id, `Hello ${i}`)).runId);
+      for (let i = 0; i < 110; i += 1) await ws.wait((await ws.sessions.prompt(id, `Hello ${i}`)).runId);
       await ws.clearConversation(id);
       await ws.wait((await ws.sessions.prompt(id, "Anew")).runId);
     });

@@ -109,10 +109,12 @@ async function answer({ model, messages }, response, cors, state) {
   response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
   const stream = new Stream(response);
   stream.begin(model);
-  if (/break off once/.test(asked)) {
-    state.broken = !state.broken;
-    await stream.text(state.broken ? ["This is only half"] : ["This time it holds."]);
-    if (state.broken) return response.end();
+  if (/break off/.test(asked)) {
+    // The run asks again by itself, so that a person sees an error only when each of its tries has broken off.
+    const breaks = /each try/.test(asked) ? 3 : 1;
+    state.broken = (state.broken ?? 0) + 1;
+    await stream.text([state.broken > breaks ? "This time it holds." : "This is only half"]);
+    if (state.broken <= breaks) return response.end();
   } else if (/think/.test(asked)) {
     await stream.block({ type: "thinking", thinking: "", signature: "" }, WORDS.map((thinking) => ({ type: "thinking_delta", thinking })).concat({ type: "signature_delta", signature: "c2lnbmVk" }));
     await stream.text(["I have ", "thought ", "about it."]);

@@ -728,7 +728,9 @@ struct RunTold {
     stage: Stage,
     calls: BTreeMap<String, (bool, bool)>,
     parts: BTreeMap<u64, String>,
-    /// The answer that is shown was cut, and is asked for again: the next words take its place.
+    /// Those of them that the answer being made has told of.
+    latest: BTreeSet<u64>,
+    /// The answer that is shown was cut, and is asked for again: what the next one says takes its place.
     cut: bool,
     /// They have.
     replaced: bool,
@@ -856,6 +858,7 @@ impl Told {
             stage: Stage::Unheard,
             calls: BTreeMap::new(),
             parts: BTreeMap::new(),
+            latest: BTreeSet::new(),
             cut: false,
             replaced: false,
         });
@@ -898,11 +901,13 @@ impl Told {
                 Stage::Open
             }
             ("agent:permission-required" | "agent:permission-resolved", Stage::Open) => {
+                told.calls_begin();
                 let request = detail["requestId"].as_str().unwrap_or_default();
                 journal.knows_question(run, request, kind == "agent:permission-resolved")?;
                 Stage::Open
             }
             ("agent:tool-call", Stage::Open) => {
+                told.calls_begin();
                 told.call(detail, fold, run, journal, lost, effectful)?;
                 Stage::Open
             }
@@ -955,7 +960,17 @@ impl RunTold {
         let offset = shown.encode_utf16().count() as u64;
         law(detail["offset"] == offset, || format!("the offset should be {offset}"))?;
         shown.push_str(text);
+        self.latest.insert(part);
         Ok(())
+    }
+
+    /// An answer is whole and its calls begin. Where it took the place of one that was cut, it may have said no word itself.
+    fn calls_begin(&mut self) {
+        let latest = std::mem::take(&mut self.latest);
+        if std::mem::take(&mut self.cut) {
+            self.parts.retain(|part, _| !latest.contains(part));
+            self.replaced |= !latest.is_empty();
+        }
     }
 
     fn call(
