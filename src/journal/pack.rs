@@ -4,9 +4,11 @@
 //! because each of them repeats what the one before it says. So they are put together, and the store presses them.
 //!
 //! Decides how rows lie in a pack, and under which keys packs and checkpoints lie. Promises: a row comes out of a pack byte
-//! for byte. A pack that is damaged comes out as one row that cannot be read, in the place of its last. Leaves to others: which
+//! for byte. A pack that is damaged comes out as one row that cannot be read, in the place of its last. Hashes that are left
+//! out are made again, and the last row of the pack, which has its own, says whether they are right. Leaves to others: which
 //! rows are packed (`harness/core/stored`), and how they are pressed (the store).
 
+use crate::journal::Row;
 use crate::list::Listed;
 use crate::ports::{Key, Part, Read, Rows, Table, Write};
 
@@ -19,8 +21,12 @@ const PACKS: &str = "packs";
 /// The last part of the key of a checkpoint.
 const CHECKPOINT: &str = "checkpoint";
 
-/// What stands between two rows: no row has it, because JSON has no raw control character.
-const BETWEEN: char = '\u{1e}';
+/// What stands before a row: no row has it, because JSON has no raw control character.
+const WHOLE: char = '\u{1e}';
+
+/// What stands before a row whose hashes are left out, because the one before it gives them. Hashes are what pressing
+/// cannot make smaller.
+const LEAN: char = '\u{1d}';
 
 /// The key of a session's checkpoint.
 pub fn checkpoint_key(session: &str) -> Key {
@@ -45,17 +51,35 @@ pub fn pack(session: &str, rows: &[String], last: u64) -> Vec<Write> {
     let mut writes = Vec::new();
     for rows in rows.chunks(PACKED as usize) {
         next += rows.len() as u64;
-        let mut value = String::new();
-        for row in rows {
-            value.push(BETWEEN);
-            value.push_str(row);
-        }
+        let value = packed(rows);
         let key = vec![session.into(), PACKS.into(), (next - 1).into()];
         writes.push(Write::Pack { table: Table::Entries, key, value });
     }
     let (table, prefix) = (Table::Entries, vec![session.into()]);
     writes.push(Write::DeleteRange { table, prefix, from: first, until: last + 1 });
     writes
+}
+
+fn packed(rows: &[String]) -> String {
+    let read = rows.iter().filter_map(|row| Row::from_text(row).ok()).list();
+    // What is damaged already is kept as it is.
+    let pairs = read.iter().zip(read.iter().skip(1));
+    let in_order = read.len() == rows.len() && pairs.map(|(one, next)| next.follows(one.hash())).all(|is| is);
+    let mut value = String::new();
+    for (at, (text, row)) in rows.iter().zip(read.iter().map(Some).chain(std::iter::repeat(None))).enumerate()
+    {
+        match row.filter(|_| in_order && at > 0 && at + 1 < rows.len()) {
+            Some(row) => {
+                value.push(LEAN);
+                value.push_str(&row.lean());
+            }
+            None => {
+                value.push(WHOLE);
+                value.push_str(text);
+            }
+        }
+    }
+    value
 }
 
 /// The write that lets all packs of a session go.
@@ -86,22 +110,47 @@ pub fn unpacked(rows: Rows) -> Rows {
     all
 }
 
-/// The rows in a pack; `None`: it is none.
+/// What lies in a pack, each row as it lies there: `None`: it is none.
 pub fn rows_of(text: &str) -> Option<Vec<&str>> {
-    text.strip_prefix(BETWEEN).map(|rows| rows.split(BETWEEN).list())
+    let rows = text.strip_prefix(WHOLE)?;
+    Some(rows.split([WHOLE, LEAN]).list())
 }
 
 fn of_pack(session: &Part, last: u64, text: &str) -> Rows {
-    let row = |seq: u64, text: &str| (vec![session.clone(), Part::Number(seq)], text.to_owned());
-    let Some(texts) = rows_of(text) else { return vec![row(last, text)] };
+    let row = |seq: u64, text: String| (vec![session.clone(), Part::Number(seq)], text);
+    let Some(texts) = whole_rows(text) else { return vec![row(last, String::new())] };
     let first = (last + 1).saturating_sub(texts.len() as u64);
     texts.into_iter().zip(first..).map(|(text, seq)| row(seq, text)).list()
+}
+
+/// The rows in a pack, as they were; `None`: it is none, or not what it was.
+fn whole_rows(text: &str) -> Option<Vec<String>> {
+    let mut texts = Vec::new();
+    let (mut previous, mut made) = (String::new(), false);
+    for group in text.strip_prefix(WHOLE)?.split(WHOLE) {
+        for (at, text) in group.split(LEAN).enumerate() {
+            if at > 0 {
+                let row = Row::from_lean(text, &previous)?;
+                texts.push(row.stored());
+                (previous, made) = (row.hash().to_owned(), true);
+                continue;
+            }
+            let row = Row::from_text(text).ok();
+            if made && !row.as_ref().is_some_and(|row| row.follows(&previous)) {
+                return None;
+            }
+            texts.push(text.to_owned());
+            (previous, made) = (row.map_or(String::new(), |row| row.hash().to_owned()), false);
+        }
+    }
+    (!made).then_some(texts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::{Commit, MemoryStore};
+    use crate::journal::{Entry, Header};
+    use crate::ports::{Commit, MemoryStore, signed_row};
 
     fn texts(rows: &Rows) -> Vec<&str> {
         rows.iter().map(|(_, text)| text.as_str()).collect()
@@ -139,6 +188,79 @@ mod tests {
                 let expected = all[..last as usize].iter().skip(from as usize - 1).take(3);
                 assert!(wanted.map(|(_, text)| text).eq(expected), "{rows} {last} {from}");
             }
+        }
+    }
+
+    /// A journal with erased and signed rows among the others.
+    fn journal(rows: u64) -> Vec<String> {
+        let mut previous = String::new();
+        let mut texts = Vec::new();
+        for seq in 1..=rows {
+            let header = Header { seq, at: seq, kind: "ended".into(), run: Some("run_1".into()) };
+            let row = Row::new(
+                &header,
+                &Entry::Ended { outcome: format!("é{seq}").as_str().into(), code: None },
+                &previous,
+            );
+            previous = row.hash().to_owned();
+            let text = if seq % 3 == 0 { row.erased().to_text() } else { row.to_text() };
+            let signature = if seq % 4 == 0 { vec![format!("mac{seq} key")] } else { Vec::new() };
+            texts.push(signed_row(&text, &signature));
+        }
+        texts
+    }
+
+    fn read_back(rows: &[String]) -> Vec<String> {
+        of_pack(&"a".into(), rows.len() as u64, &packed(rows)).into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn hashes_that_follow_are_left_out_and_made_again() {
+        let rows = journal(64);
+        assert_eq!(read_back(&rows), rows);
+        let pressed = packed(&rows);
+        let hash = |n: usize| rows[n].split('\n').nth(3).unwrap();
+        assert!(pressed.contains(hash(0)) && pressed.contains(hash(63)));
+        assert!((1..63).all(|n| !pressed.contains(hash(n))));
+        // Two have nothing between them that could be left out.
+        assert_eq!(read_back(&rows[..2]), rows[..2]);
+        assert_eq!(read_back(&rows[5..6]), rows[5..6]);
+    }
+
+    #[test]
+    fn rows_that_are_damaged_when_they_are_packed_stay_as_they_are() {
+        for damaged in [0, 1, 30, 63] {
+            let mut rows = journal(64);
+            for edit in [rows[damaged].replacen("run_1", "run_2", 1), "rubbish".into(), String::new()] {
+                rows[damaged] = edit;
+                assert_eq!(read_back(&rows), rows, "{damaged}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pack_that_was_changed_is_one_row_that_cannot_be_read() {
+        let rows = journal(8);
+        let text = packed(&rows);
+        let unreadable = vec![(vec!["a".into(), 8.into()], String::new())];
+        let starts: Vec<usize> = text.match_indices([WHOLE, LEAN]).map(|(at, _)| at).collect();
+        for (row, at) in starts.iter().enumerate() {
+            let end = starts.get(row + 1).copied().unwrap_or(text.len());
+            let changed = text[*at..end].replacen("\"at\":", "\"at\":1", 1);
+            let changed = [&text[..*at], &changed, &text[end..]].concat();
+            assert_ne!(changed, text);
+            // The first row is whole, and in the pack nothing is before it: the chain says that it was changed.
+            let expected = if row == 0 { 8 } else { 1 };
+            let found = of_pack(&"a".into(), 8, &changed);
+            assert_eq!(found.len(), expected, "row {row}");
+            assert!(row == 0 || found == unreadable);
+        }
+        // A row that is missing, twice there, or the last of them.
+        let (second, third, last) = (starts[1], starts[2], starts[7]);
+        let without = [&text[..second], &text[third..]].concat();
+        let twice = [&text[..third], &text[second..]].concat();
+        for changed in [without, twice, text[..last].to_owned()] {
+            assert_eq!(of_pack(&"a".into(), 8, &changed), unreadable);
         }
     }
 

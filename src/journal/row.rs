@@ -111,6 +111,34 @@ impl Row {
         signed_row(&self.to_text(), self.signature.as_slice())
     }
 
+    /// The row as it is stored, without the hashes that its own text and the row before it give. Read by [`Row::from_lean`].
+    pub fn lean(&self) -> String {
+        let erased = if self.content.is_none() { self.content_hash.as_str() } else { "" };
+        let content = self.content.as_deref().unwrap_or_default();
+        signed_row(&[&self.header, "\n", content, "\n", erased].concat(), self.signature.as_slice())
+    }
+
+    /// Reads it back, as the row after the one with the hash `previous`.
+    pub fn from_lean(text: &str, previous: &str) -> Option<Row> {
+        let mut lines = text.split('\n');
+        let mut line = || lines.next();
+        let (Some(header), Some(content), Some(erased), signature, None) =
+            (line(), line(), line(), line(), line())
+        else {
+            return None;
+        };
+        let content_hash = if content.is_empty() { erased.into() } else { sha256(&[content]) };
+        let mut row = Row {
+            header: header.into(),
+            content: (!content.is_empty()).then(|| content.into()),
+            content_hash,
+            hash: String::new(),
+            signature: signature.map(Into::into),
+        };
+        row.hash = row.hash_after(previous);
+        Some(row)
+    }
+
     /// The row as a line of JSON, for a file: what it says is in it as it is, byte for byte.
     pub fn to_line(&self) -> String {
         let mut line = ["{\"row\":", &self.header].concat();

@@ -685,7 +685,7 @@ impl Session {
 
     /// How the session stands, as everybody is told: `SessionState` of the contract.
     pub fn state(&self) -> Option<Value> {
-        Some(state_of(&self.record()?.json(), super::usage(&self.sums).as_ref(), self.archived_at()))
+        Some(state_of(self.record()?.json(), super::usage(&self.sums).as_ref(), self.archived_at()))
     }
 }
 
@@ -719,11 +719,11 @@ pub fn as_stored(id: &str, stored: Option<&Value>, at: Millis) -> Value {
 }
 
 /// `SessionState` of the contract: the record, what the session has used up, and when it was archived.
-pub fn state_of(record: &Value, usage: Option<&Value>, archived: Option<Millis>) -> Value {
+pub fn state_of(record: Value, usage: Option<&Value>, archived: Option<Millis>) -> Value {
     let mut state = Object::new();
-    state.all(record.clone());
     // A number would say that it is a process.
     let pid = record.get("pid").and_then(Value::as_u64);
+    state.all(record);
     state.value("pid", pid.map(|pid| pid.to_string()).into());
     state.text("runtime_boundary", "persistent_agent").maybe("usage", usage.cloned());
     state.maybe("archived", archived.map(|at| dates::utc(at).into()));

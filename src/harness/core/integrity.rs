@@ -1,7 +1,7 @@
 //! Whether what is stored is what was written.
 //!
 //! Decides what is signed with a commit, and what is made of signatures that are read. Signed are the head of each
-//! session that has changed, the record by itself, and each event; a head covers its record and the journal's end.
+//! session that has changed, and each event; a head covers its record and the journal's end.
 //! Promises: a head or an event that somebody changed is never taken for what it says. It is shown as it is by
 //! `sessions.status` and by a list with verification, and changes nothing. Leaves to others: the key, which no page can
 //! read (`browser/`), and the chain of rows (`journal/`).
@@ -13,7 +13,6 @@ use crate::harness::core::Core;
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, RecordKind, Row};
 use crate::json::{self, json};
-use crate::list::Listed;
 use crate::ports::{Millis, Rows, Table, Write};
 use crate::session::Session;
 use crate::session::damage::Damage;
@@ -26,7 +25,8 @@ pub(in crate::harness) struct Head {
     /// What it says.
     pub value: Value,
     text: String,
-    signatures: Vec<String>,
+    /// Behind it stood that of the record by itself, until heads were signed once.
+    signature: Option<String>,
 }
 
 impl Head {
@@ -34,7 +34,12 @@ impl Head {
         let mut lines = row.split('\n');
         let text = lines.next().unwrap_or_default();
         let value = json::parse(text).unwrap_or_default();
-        Head { value, text: text.into(), signatures: lines.map(Into::into).list() }
+        Head { value, text: text.into(), signature: lines.next().map(Into::into) }
+    }
+
+    /// What is signed of one that is stored.
+    pub fn signed_text(row: &str) -> &str {
+        row.split('\n').next().unwrap_or_default()
     }
 
     /// Up to which row it speaks.
@@ -74,32 +79,19 @@ impl Head {
         self.value.get("record").filter(|record| !record.is_null())
     }
 
-    /// What is signed of it.
-    pub fn texts(&self) -> Vec<String> {
-        let mut texts = vec![self.text.clone()];
-        texts.extend(self.record().map(payload));
-        texts
-    }
-
     /// The head of a session as it is now.
     pub fn of(session: &Session, at: Millis) -> Head {
         Head::parse(&json(&session.head(at)))
     }
 
-    pub fn judge(&self, expected: Option<&[String]>) -> Integrity {
-        let mut verdict = Integrity::Unverified;
-        // All of it was signed at once, or nothing; and nobody writes what is no object.
-        let partly = !self.signatures.is_empty() && self.signatures.len() != self.texts().len();
-        if partly || !self.value.is_object() {
+    /// `expected`: the signature that its text should have, where there is a key.
+    pub fn judge(&self, expected: Option<&str>) -> Integrity {
+        // Nobody writes what is no object.
+        if !self.value.is_object() {
             return Integrity::Tampered;
         }
-        for (at, stored) in self.signatures.iter().enumerate() {
-            let expected = expected.map(|expected| expected.get(at).map_or("", String::as_str));
-            verdict = judged(stored, expected);
-            if verdict != Integrity::Verified {
-                break;
-            }
-        }
+        let verdict =
+            self.signature.as_deref().map_or(Integrity::Unverified, |stored| judged(stored, expected));
         // What came from elsewhere keeps its verdict, also when this workspace signs what is added to it.
         match self.value.get("origin").and_then(Value::as_str) {
             Some("unverified") if verdict == Integrity::Verified => Integrity::Unverified,
@@ -252,6 +244,6 @@ pub(in crate::harness) fn signed_head(session: &str, head: &Head) -> Write {
         table: Table::Heads,
         key: vec![session.into()],
         value: head.text.clone(),
-        texts: head.texts(),
+        texts: vec![head.text.clone()],
     }
 }

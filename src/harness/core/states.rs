@@ -37,7 +37,7 @@ impl Core {
             Integrity::Tampered => session::as_stored(session, head.record(), self.now),
             _ => Record::of_head(head.record()?).ok()?.json(),
         };
-        let state = session::state_of(&record, head.value.get("usage"), head.archived_at());
+        let state = session::state_of(record, head.value.get("usage"), head.archived_at());
         let damage = self.sessions.damage(session).map(Damage::json);
         Some(Object::new().all(state).maybe("damaged", damage).done())
     }

@@ -12,41 +12,47 @@ use crate::protocol::Source;
 use serde_json::Value;
 
 impl After {
-    /// Holds the heads among these rows against what their texts sign to.
-    pub(in crate::harness) fn judge(&self, core: &mut Core, rows: &[Rows], signatures: Option<&[String]>) {
+    /// Holds the heads among these rows against what their texts sign to. They are given back, because it takes a while
+    /// to read a thousand of them.
+    pub(in crate::harness) fn judge(
+        &self,
+        core: &mut Core,
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) -> Vec<(String, Head)> {
         if matches!(self, After::Arrived { .. }) {
-            return;
+            return Vec::new();
         }
-        let heads = heads_among(self, rows).into_iter().map(|(key, row)| (key, Head::parse(row))).list();
-        let mut rest = signatures.map(|signatures| {
-            let count: usize = heads.iter().map(|(_, head)| head.texts().len()).sum();
-            signatures.get(signatures.len().saturating_sub(count)..).unwrap_or_default()
-        });
-        for (key, head) in heads {
-            let expected = rest.map(|rest| rest.split_at_checked(head.texts().len()).unwrap_or_default());
-            rest = expected.map(|(_, rest)| rest);
-            if let Some(Part::Text(id)) = key.first() {
-                // What rows gave away counts until all of them are read again.
-                let whole = match self {
-                    After::Look(waiting) => {
-                        let page = waiting.by_rows() || waiting.tail.is_some();
-                        !page && !core.sessions.has(id)
-                    }
-                    After::List { .. } => false,
-                    _ => true,
-                };
-                // A head in another's place says the truth of another session; only the first session is older than
-                // records.
-                let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
-                let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
-                let verdict = head.judge(expected.map(|(expected, _)| expected));
-                core.sessions.change(id, |slot| {
-                    slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
-                    slot.tampered &= !whole;
-                    slot.damage.take_if(|_| whole);
-                });
-            }
+        let id_of = |key: &Key| match key.first() {
+            Some(Part::Text(id)) => Some(id.clone()),
+            _ => None,
+        };
+        let heads = heads_among(self, rows).into_iter();
+        let heads = heads.filter_map(|(key, row)| Some((id_of(key)?, Head::parse(row)))).list();
+        let before = signatures.map_or(0, <[String]>::len).saturating_sub(heads.len());
+        for (at, (id, head)) in heads.iter().enumerate() {
+            let expected = signatures.map(|all| all.get(before + at).map_or("", String::as_str));
+            // What rows gave away counts until all of them are read again.
+            let whole = match self {
+                After::Look(waiting) => {
+                    let page = waiting.by_rows() || waiting.tail.is_some();
+                    !page && !core.sessions.has(id)
+                }
+                After::List { .. } => false,
+                _ => true,
+            };
+            // A head in another's place says the truth of another session; only the first session is older than
+            // records.
+            let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
+            let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
+            let verdict = head.judge(expected);
+            core.sessions.change(id, |slot| {
+                slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
+                slot.tampered &= !whole;
+                slot.damage.take_if(|_| whole);
+            });
         }
+        heads
     }
 
     /// What is to be signed again to judge rows that were read for this: events, then heads.
@@ -62,7 +68,7 @@ impl After {
             texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
         }
         for (_, row) in heads_among(self, rows) {
-            texts.append(&mut Head::parse(row).texts());
+            texts.push(Head::signed_text(row).into());
         }
         texts
     }

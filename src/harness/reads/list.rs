@@ -15,51 +15,46 @@ use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Key, Millis, Part, Read, Rows, Table};
+use crate::ports::{Millis, Read, Rows, Table};
 use crate::session::dates;
 use crate::{json, session};
 use serde_json::Value;
 
-/// The heads were read for a list. When it was asked for, and whether another tab works here.
+/// The heads were read for a list. When it was asked for, and whether another tab works here. `stopped`: the row that says
+/// when the agent was stopped.
 pub(in crate::harness) fn heads_read(
     core: &mut Core,
-    command: u32,
-    of: Listing,
+    (command, of): (u32, Listing),
     (asked, held): (Millis, bool),
-    rows: &[Rows],
+    read: Vec<(String, Head)>,
+    stopped: &Rows,
 ) {
+    // Of some even the head is gone.
+    let gone = |id: &String| of != Listing::Grants && !read.iter().any(|(with_head, _)| with_head == id);
+    let gone = core.sessions.damaged().into_iter().filter(gone).list();
     let mut heads = Vec::new();
-    for (key, row) in rows.iter().take(1).flatten() {
-        let Some(Part::Text(id)) = key.first() else { continue };
-        let head = Head::parse(row);
-        if core.sessions.has(id) && !core.is_as_written(id, &head, asked) {
-            core.found_out(id);
+    for (id, head) in read {
+        if core.sessions.has(&id) && !core.is_as_written(&id, &head, asked) {
+            core.found_out(&id);
         }
         if let (false, Err(error)) =
-            (of == Listing::Verified, core.vouched(id).accept("agent session state", id))
+            (of == Listing::Verified, core.vouched(&id).accept("agent session state", &id))
         {
             return core.reply_now(command, Err(error));
         }
-        let believed = core.believed(id, &head);
+        let believed = core.believed(&id, &head);
         let removed = believed.and_then(removed_by).is_some();
         if !removed && !believed.is_some_and(is_once) {
-            heads.push((id.clone(), head));
+            heads.push((id, head));
         } else if removed && core.state.lifecycle != Lifecycle::Running {
             // The page that removed it may be gone: an instance that sees it erases it in time.
-            core.sessions.set_head(id, head);
+            core.sessions.set_head(&id, head);
         }
     }
-    // Of some even the head is gone.
-    for id in core.sessions.damaged() {
-        let has_head = |(key, _): &(Key, String)| matches!(key.first(), Some(Part::Text(of)) if *of == id);
-        if of != Listing::Grants && !rows.iter().take(1).flatten().any(has_head) {
-            heads.push((id, Head::parse("")));
-        }
-    }
+    heads.extend(gone.into_iter().map(|id| (id, Head::parse(""))));
     let listed = match of {
         Listing::Grants => {
-            let stopped = rows.get(1).and_then(|rows| rows.first());
-            granted(core, heads, stopped_until(stopped.map(|(_, text)| text.as_str())))
+            granted(core, heads, stopped_until(stopped.first().map(|(_, text)| text.as_str())))
         }
         _ => listed(core, heads, of == Listing::Verified, held),
     };
@@ -75,7 +70,7 @@ fn listed(core: &Core, heads: Vec<(String, Head)>, verified: bool, held: bool) -
             // As its status would say.
             None if !held && head.is_at_work() && core.integrity(&id) != Integrity::Tampered => {
                 let record = head.record().and_then(|record| session::lost_by(record, core.now));
-                record.map(|record| session::state_of(&record, head.value.get("usage"), None))
+                record.map(|record| session::state_of(record, head.value.get("usage"), None))
             }
             None => core.state_by(&id, &head),
         };
