@@ -79,6 +79,11 @@ impl Head {
         self.value.get("record").filter(|record| !record.is_null())
     }
 
+    /// The same, taken out of it.
+    pub fn take_record(&mut self) -> Option<Value> {
+        self.value.get_mut("record").map(Value::take).filter(|record| !record.is_null())
+    }
+
     /// The head of a session as it is now.
     pub fn of(session: &Session, at: Millis) -> Head {
         Head::parse(&json(&session.head(at)))

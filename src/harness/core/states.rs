@@ -24,7 +24,7 @@ impl Core {
 
     /// The same of a session that is not believed.
     pub(in crate::harness) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
-        Some(self.with_integrity(session, self.state_by(session, head)?))
+        Some(self.with_integrity(session, self.state_by(session, head.clone())?))
     }
 
     pub(in crate::harness) fn with_integrity(&self, session: &str, state: Value) -> Value {
@@ -32,10 +32,10 @@ impl Core {
     }
 
     /// `SessionState` of the contract, of a session that is not in our hands.
-    pub(in crate::harness) fn state_by(&self, session: &str, head: &Head) -> Option<Value> {
+    pub(in crate::harness) fn state_by(&self, session: &str, mut head: Head) -> Option<Value> {
         let record = match self.integrity(session) {
             Integrity::Tampered => session::as_stored(session, head.record(), self.now),
-            _ => Record::of_head(head.record()?).ok()?.json(),
+            _ => Record::of_head(head.take_record()?).ok()?.into_json(),
         };
         let state = session::state_of(record, head.value.get("usage"), head.archived_at());
         let damage = self.sessions.damage(session).map(Damage::json);

@@ -72,7 +72,7 @@ fn listed(core: &Core, heads: Vec<(String, Head)>, verified: bool, held: bool) -
                 let record = head.record().and_then(|record| session::lost_by(record, core.now));
                 record.map(|record| session::state_of(record, head.value.get("usage"), None))
             }
-            None => core.state_by(&id, &head),
+            None => core.state_by(&id, head),
         };
         states.extend(state.map(|state| (core.integrity(&id), state)));
     }

@@ -581,7 +581,7 @@ fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<(Session, Option<Che
     if record.is_some_and(|record| record.id() != id) {
         return Err(ErrorInfo::new(Code::Corrupt, "these rows are another session's"));
     }
-    let named = |head: &Head| head.record().map(Record::of_head).transpose();
+    let named = |head: &Head| head.record().cloned().map(Record::of_head).transpose();
     let says = |head: &Head| named(head).is_ok_and(|named| named.as_ref() == record);
     let agrees = |head: &Head| session.agrees_with(&head.value) && says(head);
     if stored.head.as_ref().map_or(!stored.entries().is_empty(), |head| !agrees(head)) {

@@ -308,8 +308,12 @@ impl Reader {
         }
         // Everything else in a head is made anew from the rows.
         let head = self.head.as_ref().map_or(&Value::Null, |head| &head.value);
-        let record =
-            head.get("record").filter(|record| !record.is_null()).map(Record::of_head).transpose()?;
+        let record = head
+            .get("record")
+            .filter(|record| !record.is_null())
+            .cloned()
+            .map(Record::of_head)
+            .transpose()?;
         let files = session.files().map(|file| Value::from(file.id.as_str())).list();
         let own = record.as_ref().is_none_or(|record| record.id() == session.id);
         let named = json::items(head.get("files").unwrap_or(&Value::Null));

@@ -217,6 +217,15 @@ fn status(record: &Members) -> Status {
     record.get("status").and_then(Value::as_str).and_then(Status::parse).unwrap_or(Status::Failed)
 }
 
+/// Lists that have become too long lose what is oldest.
+fn shorten(record: &mut Members) {
+    for name in ["supervision_notes", "receipt_ids", "handoff_ids"] {
+        if let Some(Value::Array(list)) = record.get_mut(name) {
+            list.drain(..list.len().saturating_sub(LISTED));
+        }
+    }
+}
+
 impl Record {
     /// It as a head has it: without what is said by leaving it out.
     pub fn lean(&self) -> Value {
@@ -227,8 +236,18 @@ impl Record {
     ///
     /// # Errors
     /// `corrupt`, saying what is wrong with it.
-    pub fn of_head(stored: &Value) -> Result<Record, ErrorInfo> {
-        Record::read(stored)?.with(Value::Null, None)
+    pub fn of_head(stored: Value) -> Result<Record, ErrorInfo> {
+        let mut members = match stored {
+            Value::Object(members) => members,
+            _ => Members::new(),
+        };
+        shorten(&mut members);
+        read(&tables::SESSION, consistent, members).map(Record)
+    }
+
+    /// It as JSON, with every member.
+    pub fn into_json(self) -> Value {
+        self.0.into()
     }
 
     /// Its status.
@@ -273,13 +292,7 @@ impl Record {
         if let (Some(note), Some(Value::Array(notes))) = (note, members.get_mut("supervision_notes")) {
             notes.push(note.into());
         }
-        for name in ["supervision_notes", "receipt_ids", "handoff_ids"] {
-            if let Some(Value::Array(list)) = members.get_mut(name) {
-                while list.len() > LISTED {
-                    list.remove(0);
-                }
-            }
-        }
+        shorten(&mut members);
         read(&tables::SESSION, consistent, members).map(Record)
     }
 
