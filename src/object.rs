@@ -61,8 +61,10 @@ impl Object {
     /// Sets all members of another object; what is no object has none.
     #[inline(never)]
     pub fn all(&mut self, object: Value) -> &mut Self {
-        if let Value::Object(members) = object {
-            self.0.extend(members);
+        match object {
+            Value::Object(members) if self.0.is_empty() => self.0 = members,
+            Value::Object(members) => self.0.extend(members),
+            _ => {}
         }
         self
     }

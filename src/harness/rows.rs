@@ -92,7 +92,7 @@ impl Harness {
     ) {
         enter(Room::Past);
         let (empty, signatures) = (Rows::new(), signatures.as_deref());
-        let heads = after.judge(&mut self.core, &rows, signatures);
+        after.judge(&mut self.core, &rows, signatures);
         match after {
             // They are for no room.
             After::Epoch | After::Account { .. } | After::Find(_) => {}
@@ -103,7 +103,7 @@ impl Harness {
                 self.look(*waiting, &rows, signatures);
             }
             After::List { command, of, asked, held } => {
-                heads_read(&mut self.core, (command, of), (asked, held), heads, rows.get(1).unwrap_or(&empty))
+                heads_read(&mut self.core, (command, of), (asked, held), &rows, signatures)
             }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
             After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),

@@ -11,48 +11,40 @@ use crate::ports::{Key, Part, Rows};
 use crate::protocol::Source;
 use serde_json::Value;
 
+/// Holds a head against the signature that its text should have. `whole`: all rows of the session are read with it.
+pub(super) fn judge_head(core: &mut Core, id: &str, head: &Head, expected: Option<&str>, whole: bool) {
+    // A head in another's place says the truth of another session; only the first session is older than records.
+    let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
+    let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
+    let verdict = head.judge(expected);
+    core.sessions.change(id, |slot| {
+        slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
+        slot.tampered &= !whole;
+        slot.damage.take_if(|_| whole);
+    });
+}
+
 impl After {
-    /// Holds the heads among these rows against what their texts sign to. They are given back, because it takes a while
-    /// to read a thousand of them.
-    pub(in crate::harness) fn judge(
-        &self,
-        core: &mut Core,
-        rows: &[Rows],
-        signatures: Option<&[String]>,
-    ) -> Vec<(String, Head)> {
-        if matches!(self, After::Arrived { .. }) {
-            return Vec::new();
+    /// Holds the heads among these rows against what their texts sign to. Of a list each is judged when it is told of.
+    pub(in crate::harness) fn judge(&self, core: &mut Core, rows: &[Rows], signatures: Option<&[String]>) {
+        if matches!(self, After::Arrived { .. } | After::List { .. }) {
+            return;
         }
-        let id_of = |key: &Key| match key.first() {
-            Some(Part::Text(id)) => Some(id.clone()),
-            _ => None,
-        };
-        let heads = heads_among(self, rows).into_iter();
-        let heads = heads.filter_map(|(key, row)| Some((id_of(key)?, Head::parse(row)))).list();
+        let heads = heads_among(self, rows);
         let before = signatures.map_or(0, <[String]>::len).saturating_sub(heads.len());
-        for (at, (id, head)) in heads.iter().enumerate() {
+        for (at, (key, row)) in heads.into_iter().enumerate() {
             let expected = signatures.map(|all| all.get(before + at).map_or("", String::as_str));
+            let Some(Part::Text(id)) = key.first() else { continue };
             // What rows gave away counts until all of them are read again.
             let whole = match self {
                 After::Look(waiting) => {
                     let page = waiting.by_rows() || waiting.tail.is_some();
                     !page && !core.sessions.has(id)
                 }
-                After::List { .. } => false,
                 _ => true,
             };
-            // A head in another's place says the truth of another session; only the first session is older than
-            // records.
-            let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
-            let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
-            let verdict = head.judge(expected);
-            core.sessions.change(id, |slot| {
-                slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
-                slot.tampered &= !whole;
-                slot.damage.take_if(|_| whole);
-            });
+            judge_head(core, id, &Head::parse(row), expected, whole);
         }
-        heads
     }
 
     /// What is to be signed again to judge rows that were read for this: events, then heads.

@@ -9,101 +9,101 @@ use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::{is_once, with_verdict};
 use crate::harness::core::stored::{STOPPED_KEY, stopped_until};
 use crate::harness::core::{Core, Lifecycle};
+use crate::harness::reads::judge::judge_head;
 use crate::harness::reads::{After, Listing, Reads};
 use crate::journal::canonical::Integrity;
 use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Millis, Read, Rows, Table};
+use crate::ports::{Millis, Part, Read, Rows, Table};
 use crate::session::dates;
 use crate::{json, session};
 use serde_json::Value;
 
-/// The heads were read for a list. When it was asked for, and whether another tab works here. `stopped`: the row that says
-/// when the agent was stopped.
+/// The heads were read for a list, and `signatures` are what they sign to. When it was asked for, and whether another tab
+/// works here. Each head is read, told of and dropped before the next, because there may be a thousand.
 pub(in crate::harness) fn heads_read(
     core: &mut Core,
     (command, of): (u32, Listing),
     (asked, held): (Millis, bool),
-    read: Vec<(String, Head)>,
-    stopped: &Rows,
+    rows: &[Rows],
+    signatures: Option<&[String]>,
 ) {
+    let stopped = rows.get(1).and_then(|rows| rows.first());
+    let stopped = stopped_until(stopped.map(|(_, text)| text.as_str()));
+    let mut told = Told::new();
     // Of some even the head is gone.
-    let gone = |id: &String| of != Listing::Grants && !read.iter().any(|(with_head, _)| with_head == id);
-    let gone = core.sessions.damaged().into_iter().filter(gone).list();
-    let mut heads = Vec::new();
-    for (id, head) in read {
-        if core.sessions.has(&id) && !core.is_as_written(&id, &head, asked) {
-            core.found_out(&id);
+    let mut gone = core.sessions.damaged();
+    for (at, (key, row)) in rows.iter().take(1).flatten().enumerate() {
+        let Some(Part::Text(id)) = key.first() else { continue };
+        gone.retain(|damaged| damaged != id);
+        let head = Head::parse(row);
+        judge_head(core, id, &head, signatures.map(|all| all.get(at).map_or("", String::as_str)), false);
+        if core.sessions.has(id) && !core.is_as_written(id, &head, asked) {
+            core.found_out(id);
         }
         if let (false, Err(error)) =
-            (of == Listing::Verified, core.vouched(&id).accept("agent session state", &id))
+            (of == Listing::Verified, core.vouched(id).accept("agent session state", id))
         {
             return core.reply_now(command, Err(error));
         }
-        let believed = core.believed(&id, &head);
+        let believed = core.believed(id, &head);
         let removed = believed.and_then(removed_by).is_some();
         if !removed && !believed.is_some_and(is_once) {
-            heads.push((id, head));
+            match of {
+                Listing::Grants => told.extend(granted(core, id, &head, stopped)),
+                _ => told.extend(listed(core, id, head, of == Listing::Verified, held)),
+            }
         } else if removed && core.state.lifecycle != Lifecycle::Running {
             // The page that removed it may be gone: an instance that sees it erases it in time.
-            core.sessions.set_head(&id, head);
+            core.sessions.set_head(id, head);
         }
     }
-    heads.extend(gone.into_iter().map(|id| (id, Head::parse(""))));
-    let listed = match of {
-        Listing::Grants => {
-            granted(core, heads, stopped_until(stopped.first().map(|(_, text)| text.as_str())))
+    if of != Listing::Grants {
+        for id in gone {
+            told.extend(listed(core, &id, Head::parse(""), of == Listing::Verified, held));
         }
-        _ => listed(core, heads, of == Listing::Verified, held),
-    };
-    core.reply_now(command, Ok(Some(json::json(&listed))));
+    }
+    let told = sorted(told, |(at, _)| u64::MAX - at).into_iter().map(|(_, text)| text).list();
+    core.reply_now(command, Ok(Some(["[", &told.join(","), "]"].concat())));
 }
 
-/// The sessions that have a record, the one that was last changed first.
-fn listed(core: &Core, heads: Vec<(String, Head)>, verified: bool, held: bool) -> Value {
-    let mut states: Vec<(Integrity, Value)> = Vec::new();
-    for (id, head) in heads {
-        let state = match core.session(&id) {
-            Some(session) => session.state(),
-            // As its status would say.
-            None if !held && head.is_at_work() && core.integrity(&id) != Integrity::Tampered => {
-                let record = head.record().and_then(|record| session::lost_by(record, core.now));
-                record.map(|record| session::state_of(record, head.value.get("usage"), None))
-            }
-            None => core.state_by(&id, head),
-        };
-        states.extend(state.map(|state| (core.integrity(&id), state)));
-    }
-    let newest = |(_, state): &(Integrity, Value)| {
-        let at = state.get("updated_at").and_then(Value::as_str).and_then(dates::parse);
-        u64::MAX - at.unwrap_or_default()
-    };
-    let states = sorted(states, newest);
-    let told = |(verdict, state)| if verified { with_verdict(verdict, state) } else { state };
-    states.into_iter().map(told).list().into()
+/// What is told of sessions, as JSON, and when that changed last.
+type Told = Vec<(Millis, String)>;
+
+/// How a session stands, if it has a record.
+fn listed(core: &Core, id: &str, head: Head, verified: bool, held: bool) -> Option<(Millis, String)> {
+    let state = match core.session(id) {
+        Some(session) => session.state(),
+        // As its status would say.
+        None if !held && head.is_at_work() && core.integrity(id) != Integrity::Tampered => {
+            let record = head.record().and_then(|record| session::lost_by(record, core.now));
+            record.map(|record| session::state_of(record, head.value.get("usage"), None))
+        }
+        None => core.state_by(id, head),
+    }?;
+    let at = state.get("updated_at").and_then(Value::as_str).and_then(dates::parse);
+    let told = if verified { with_verdict(core.integrity(id), state) } else { state };
+    Some((at.unwrap_or_default(), json::json(&told)))
 }
 
-/// What is always allowed in these sessions, whose agent was last stopped at the end of this epoch.
-fn granted(core: &Core, heads: Vec<(String, Head)>, stopped: u64) -> Value {
-    let mut all = Vec::new();
-    for (id, head) in heads {
-        let by_head = head.value.get("grants").filter(|grants| {
-            grants.get("epoch").and_then(Value::as_u64).is_some_and(|epoch| epoch > stopped)
-        });
-        let tools = by_head.and_then(|grants| grants.get("tools")).and_then(texts).unwrap_or_default();
-        all.append(&mut match core.session(&id) {
-            Some(session) => granted_in(&id, session.grants.iter().map(|grant| grant.tool.as_str())),
-            None => granted_in(&id, tools.iter().map(String::as_str)),
-        });
+/// What is always allowed in a session, whose agent was last stopped at the end of this epoch.
+fn granted(core: &Core, id: &str, head: &Head, stopped: u64) -> Told {
+    let by_head = head
+        .value
+        .get("grants")
+        .filter(|grants| grants.get("epoch").and_then(Value::as_u64).is_some_and(|epoch| epoch > stopped));
+    let tools = by_head.and_then(|grants| grants.get("tools")).and_then(texts).unwrap_or_default();
+    match core.session(id) {
+        Some(session) => granted_in(id, session.grants.iter().map(|grant| grant.tool.as_str())),
+        None => granted_in(id, tools.iter().map(String::as_str)),
     }
-    all.into()
 }
 
 /// What is always allowed in a session: these tools.
-fn granted_in<'a>(session: &str, tools: impl Iterator<Item = &'a str>) -> Vec<Value> {
-    tools.map(|tool| Object::new().text("tool", tool).text("sessionId", session).done()).list()
+fn granted_in<'a>(session: &str, tools: impl Iterator<Item = &'a str>) -> Told {
+    tools.map(|tool| (0, Object::new().text("tool", tool).text("sessionId", session).json())).list()
 }
 
 impl Reads {

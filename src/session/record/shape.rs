@@ -94,11 +94,10 @@ fn members(
 ) -> Result<Map<String, Value>, String> {
     let mut whole = Map::new();
     for Member(name, kind, absent) in shape {
-        let value = match given.remove(*name) {
-            Some(Value::Null) if *absent == ABSENT => continue,
-            Some(value) => value,
-            None if *absent == ABSENT => continue,
-            None => json::parse(absent).ok_or_else(|| [path, " has no ", name].concat())?,
+        let (own, value) = match given.remove_entry(*name) {
+            Some((_, Value::Null)) | None if *absent == ABSENT => continue,
+            Some(member) => member,
+            None => ((*name).into(), json::parse(absent).ok_or_else(|| [path, " has no ", name].concat())?),
         };
         let value = match (kind, value) {
             (_, Value::Null) if *absent == NULL => Value::Null,
@@ -108,7 +107,7 @@ fn members(
             (kind, value) if kind.fits(&value) => value,
             _ => return Err([path, ".", name, " must be ", kind.words()].concat()),
         };
-        whole.insert((*name).into(), value);
+        whole.insert(own, value);
     }
     match given.keys().next() {
         Some(name) => Err([path, " has no member called ", beginning(name, SHOWN)].concat()),
