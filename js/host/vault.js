@@ -20,18 +20,18 @@ export const makeKey = () => crypto.subtle.generateKey({ name: "AES-GCM", length
 export const makeSigningKey = () => crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
 
 export const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
-const mac = async (key, text) => hex(await crypto.subtle.sign("HMAC", key, bytes(text)));
+const mac = async (key, said) => hex(await crypto.subtle.sign("HMAC", key, said));
 
 /** What keys are called that have signed here. */
 const names = new WeakMap();
 
 /**
- * The signatures of texts, each with which key has made it: the key cannot be told by anything else.
+ * The signatures of texts in UTF-8, each with which key has made it: the key cannot be told by anything else.
  * @param {CryptoKey} key
- * @param {string[]} texts
+ * @param {Uint8Array[]} texts
  */
 export async function signatures(key, texts) {
-  if (!names.has(key)) names.set(key, (await mac(key, "lodger")).slice(0, 8));
+  if (!names.has(key)) names.set(key, (await mac(key, bytes("lodger"))).slice(0, 8));
   const name = names.get(key);
   return Promise.all(texts.map(async (text) => `${await mac(key, text)} ${name}`));
 }

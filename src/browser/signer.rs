@@ -8,7 +8,7 @@ use super::idb::Idb;
 use super::vault::has_cipher;
 use crate::list::Listed;
 use crate::ports::{Commit, StoreError, Write, signed_row};
-use js_sys::Array;
+use js_sys::{Array, Uint8Array};
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
@@ -50,7 +50,7 @@ impl Signer {
                 key
             }
         };
-        let texts = texts.iter().map(|text| JsValue::from(text.as_str())).collect::<Array>();
+        let texts = texts.iter().map(|text| Uint8Array::from(text.as_bytes())).collect::<Array>();
         let made = signatures(&key, texts).await.ok().and_then(|made| made.dyn_into::<Array>().ok());
         Ok(made.map(|made| made.iter().filter_map(|signature| signature.as_string()).list()))
     }

@@ -59,7 +59,8 @@ impl Shape {
     /// Whether it has these members as they are, without a schema and a version.
     pub fn is_of(&self, given: &Value) -> bool {
         let Value::Object(given) = given else { return false };
-        members(self.schema, self.members, given.clone()).is_ok_and(|whole| whole == *given)
+        let mut whole = given.clone();
+        complete(self.schema, self.members, &mut whole).is_ok() && whole == *given
     }
 
     /// The members that do not say what is said without them.
@@ -80,38 +81,39 @@ impl Shape {
                 return Err([self.schema, " has another ", name, " than \"", fixed, "\""].concat());
             }
         }
-        let mut whole = members(self.schema, self.members, given)?;
-        whole.insert("schema".into(), self.schema.into());
-        whole.insert("version".into(), VERSION.into());
-        Ok(whole)
+        complete(self.schema, self.members, &mut given)?;
+        given.insert("schema".into(), self.schema.into());
+        given.insert("version".into(), VERSION.into());
+        Ok(given)
     }
 }
 
-fn members(
-    path: &str,
-    shape: &[Member],
-    mut given: Map<String, Value>,
-) -> Result<Map<String, Value>, String> {
-    let mut whole = Map::new();
+/// Adds the members that are not there and may be left out.
+fn complete(path: &str, shape: &[Member], given: &mut Map<String, Value>) -> Result<(), String> {
+    let mut known = 0;
     for Member(name, kind, absent) in shape {
-        let (own, value) = match given.remove_entry(*name) {
-            Some((_, Value::Null)) | None if *absent == ABSENT => continue,
-            Some(member) => member,
-            None => ((*name).into(), json::parse(absent).ok_or_else(|| [path, " has no ", name].concat())?),
-        };
-        let value = match (kind, value) {
-            (_, Value::Null) if *absent == NULL => Value::Null,
-            (Kind::Parts(shape), Value::Object(parts)) => {
-                members(&[path, ".", name].concat(), shape, parts)?.into()
+        if *absent == ABSENT && given.get(*name).is_none_or(Value::is_null) {
+            given.remove(*name);
+            continue;
+        }
+        if !given.contains_key(*name) {
+            let value = json::parse(absent).ok_or_else(|| [path, " has no ", name].concat())?;
+            given.insert((*name).into(), value);
+        }
+        known += 1;
+        match (kind, given.get_mut(*name)) {
+            (_, Some(Value::Null)) if *absent == NULL => {}
+            (Kind::Parts(shape), Some(Value::Object(parts))) => {
+                complete(&[path, ".", name].concat(), shape, parts)?;
             }
-            (kind, value) if kind.fits(&value) => value,
+            (kind, Some(value)) if kind.fits(value) => {}
             _ => return Err([path, ".", name, " must be ", kind.words()].concat()),
-        };
-        whole.insert(own, value);
+        }
     }
-    match given.keys().next() {
+    let is_known = |name: &&String| shape.iter().any(|Member(member, ..)| member == name);
+    match given.keys().find(|name| given.len() > known && !is_known(name)) {
         Some(name) => Err([path, " has no member called ", beginning(name, SHOWN)].concat()),
-        None => Ok(whole),
+        None => Ok(()),
     }
 }
 
