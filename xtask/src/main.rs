@@ -30,8 +30,8 @@ cargo xtask <command>
                                 local-model: a real model calls a tool in Chromium
   test quick                    after an edit: format, lints, the core at a tenth of its worlds, the modules and types
        [--all]                  with either: also what has not changed since it passed (so does CI=true)
-  campaign [--record]           kills, damages and full disks by the thousand, drawn from a seed, then what the tests draw at
-       [--seed N]               random in full; --record: and put the counts of the first into docs/measured.md
+  campaign [--record]           kills, damages and full disks by the thousand, drawn from a seed, a year of use, then what the
+       [--seed N]               tests draw at random in full; --record: and put counts and figures into docs/measured.md
        [--only PART[/NUMBER]]   only these: kills, browser, damage, profile, disk, judge; a number: this case alone
   fuzz [target] [--minutes 5]   bytes drawn at random, guided by coverage, for all targets or this one
   replay FILE                   run an exported session again: it must decide what is recorded, byte for byte

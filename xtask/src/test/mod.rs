@@ -145,9 +145,18 @@ pub fn campaign(project: &Project, options: &Campaign) -> Result<()> {
     // One after the other: each of them loads the machine for long.
     let plan = Plan { suites, effort: Effort::Campaign, all: true, beside: false };
     let lives = whole_lives(project, options);
-    // Here is the place of the year of use (`pkg-tests/bench/year.mjs`).
-    let in_full = if options.only.is_empty() { close(project, &plan, None) } else { Ok(()) };
-    lives.and(in_full)
+    if !options.only.is_empty() {
+        return lives;
+    }
+    let year = figures(project, YEAR.0, in_package_tests(project).arg(YEAR.1), options.record);
+    lives.and(year).and(close(project, &plan, None))
+}
+
+/// A year of use: the block of its figures, and what takes them.
+const YEAR: (&str, &str) = ("year", "bench/year.mjs");
+
+fn in_package_tests(project: &Project) -> Cmd {
+    Cmd::new("node").in_dir(&project.root.join("pkg-tests"))
 }
 
 /// Everything that a workspace can meet (`pkg-tests/campaign`).
@@ -160,8 +169,8 @@ fn whole_lives(project: &Project, options: &Campaign) -> Result<()> {
     fs::create_dir_all(project.cache("campaign"))?;
     let seed = options.seed.iter().flat_map(|seed| ["--seed", seed]);
     let only = options.only.iter().flat_map(|part| ["--only", part]);
-    let run = Cmd::new("node").arg("campaign/run.mjs").args(seed).args(only).arg("--write").arg(&counts);
-    run.in_dir(&dir).run()?;
+    let run = in_package_tests(project).arg("campaign/run.mjs").args(seed).args(only);
+    run.arg("--write").arg(&counts).run()?;
     if options.record {
         measured::record(project, "campaign", &fs::read_to_string(&counts)?)?;
     }
@@ -183,18 +192,19 @@ pub fn bench(project: &Project, record: bool) -> Result<()> {
     let dir = project.root.join("pkg-tests");
     npm_ci(&dir)?;
     npm_ci(&dir.join("bench/peers"))?;
-    let program = |file: &str| Cmd::new("node").arg(file).in_dir(&dir);
-    let speed = program("bench/run.mjs").arg("--gate").arg(build::bench(project)?);
-    for (block, bench) in [("speed", speed), ("year", program("bench/year.mjs"))] {
-        if !record {
-            bench.run()?;
-            continue;
-        }
-        let figures = bench.captured()?;
-        print!("{figures}");
-        measured::record(project, block, &figures)?;
+    let speed = in_package_tests(project).arg("bench/run.mjs").arg("--gate").arg(build::bench(project)?);
+    figures(project, "speed", speed, record)?;
+    figures(project, YEAR.0, in_package_tests(project).arg(YEAR.1), record)
+}
+
+/// Runs what prints figures. `record`: they are kept in this block.
+fn figures(project: &Project, block: &str, bench: Cmd, record: bool) -> Result<()> {
+    if !record {
+        return bench.run();
     }
-    Ok(())
+    let figures = bench.captured()?;
+    print!("{figures}");
+    measured::record(project, block, &figures)
 }
 
 #[cfg(test)]
