@@ -49,6 +49,7 @@ export async function dump(database) {
     if (typeof value === "string") return value;
     const [blob] = Array.isArray(value) ? value : [value];
     if (blob instanceof Blob) return { blob: btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer()))), type: blob.type, list: Array.isArray(value) };
+    if (value instanceof Uint8Array) return { pressed: btoa(String.fromCharCode(...value)) };
     if (blob instanceof ArrayBuffer || ArrayBuffer.isView(blob)) return { bytes: btoa(String.fromCharCode(...new Uint8Array(blob.buffer ?? blob))), rest: value.slice?.(1) };
     return { absent: value.constructor.name };
   };
@@ -70,6 +71,7 @@ export async function restore([database, { version, stores }]) {
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const value = (row) => {
     if (typeof row === "string") return row;
+    if ("pressed" in row) return bytes(row.pressed);
     if ("blob" in row) { const blob = new Blob([bytes(row.blob)], { type: row.type }); return row.list ? [blob] : blob; }
     return [bytes(row.bytes).buffer, ...(row.rest ?? [])];
   };

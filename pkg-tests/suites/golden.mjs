@@ -1,7 +1,7 @@
 // Databases that earlier versions of the package have written (`data/golden/`): this one opens each of them, loses nothing, and
-// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes four, as this package leaves them in this browser.
-// `NAME-over` has weeks that are over, `NAME-tools` tools and people, `NAME-trouble` failures, queue and bench. `NAME-open` is of
-// a page that died at work.
+// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes five, as this package leaves them in this browser.
+// `NAME-over` has weeks that are over, `NAME-tools` tools and people, `NAME-trouble` failures, queue and bench. `NAME-kept` has
+// what was cleared, archived or lost. `NAME-open` is of a page that died at work.
 //
 // Whatever a page was at when it died is raw rows in the file: another page reads them, and opens them only then. A key that
 // signs cannot be taken out of a browser, so what it has signed is `unverifiable` afterwards.
@@ -10,7 +10,7 @@ import { crasher } from "../lib/crash.mjs";
 import { dump, goldens, read, restore, write } from "../lib/golden.mjs";
 
 /** Who writes the databases, and with the page tools or without. */
-const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], open: [open, false] };
+const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], open: [open, false] };
 const DATABASE = "lodger:golden";
 
 export default function (test) {
@@ -157,6 +157,7 @@ function wire(status = 200) {
   return {
     kind: "anthropic", apiKey: ({ refused }) => (refused ? "sk-new-0123456789" : "sk-old-0123456789"),
     async fetch(url, { headers }) {
+      if (!navigator.onLine) throw new TypeError("Failed to fetch");
       if (new Headers(headers).get("x-api-key") === "sk-old-0123456789") return refusal(401, "authentication_error");
       if (status === 200 || !patient) return new Response(answer.map(event).join(""), { headers: { "content-type": "text/event-stream" } });
       return refusal(status, status === 403 ? "permission_error" : "rate_limit_error");
@@ -207,7 +208,7 @@ async function show() {
     trash: await ws.pages.trash(),
     keys: await ws.keys.list(),
     ...((await ws.pages.tree()).length && { versions: await ws.pages.versions("stock") }),
-    ...(file && { file: await (await ws.file(file.fileId)).text() }),
+    ...(file && !file.gone && { file: await (await ws.file(file.fileId)).text() }),
   });
 }
 
@@ -345,6 +346,36 @@ async function afterwards() {
   await ws.sessions.recover("lost", { action: "reconnect" });
   const [{ runId }] = await ws.history({ sessionId: "lost" });
   await ws.wait(runId);
+}
+
+/** What was cleared and lies in packs, an archived session, a lost file, a time without network. */
+async function kept() {
+  const s = ws.sessions;
+  await s.launch({ id: "cleared" });
+  for (let n = 0; n < 30; n++) await run("cleared", `Question ${n}.`);
+  await ws.clearConversation("cleared");
+  await run("cleared", "Anew.");
+  await s.launch({ id: "put-away", displayName: "Put away" });
+  await run("put-away", "Keep this.");
+  await s.archive("put-away");
+  await s.launch({ id: "network", provider: "wire" });
+  const online = (is) => { Object.defineProperty(navigator, "onLine", { configurable: true, get: () => is }); dispatchEvent(new Event(is ? "online" : "offline")); };
+  online(false);
+  const { runId } = await s.prompt("network", "Is there a network?");
+  await until(async () => (await s.journal("network")).some(({ type }) => type === "offline"));
+  online(true);
+  await ws.wait(runId);
+  const file = new File(["a line that is lost"], "c.txt", { type: "text/plain" });
+  await run("default", { text: "Read this.", files: [file] });
+  const database = await T.database("golden");
+  const transaction = database.transaction("files", "readwrite");
+  transaction.objectStore("files").clear();
+  await T.done(transaction);
+  database.close();
+  await run("default", "And again?");
+  await ws.pages.create({ title: "Stock", content: "What there is." });
+  await ws.pages.update("stock", { content: "What there was." });
+  return {};
 }
 
 /** A page at work, in all that it can be at; it dies with this. */

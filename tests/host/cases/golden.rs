@@ -4,14 +4,17 @@
 //! and machine, what is shown, and that all that was under way comes to its end.
 
 use crate::support::desk::{Desk, whole};
+use crate::support::media::decoded;
+use flate2::read::DeflateDecoder;
 use lodger::harness::{Harness, Input, Options};
-use lodger::journal::{Entry, FORMAT, GENESIS, Header, Row};
-use lodger::ports::{Commit, Key, MemoryStore, Part, PatternEngine, Table, Write};
+use lodger::journal::{Entry, FORMAT, GENESIS, Header, Row, pack};
+use lodger::ports::{Commit, Key, MemoryStore, Part, PatternEngine, Read, Table, Write};
 use lodger::session::{Session, replay};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Kinds that no golden has, and why.
@@ -54,22 +57,27 @@ impl Golden {
         rows.iter().map(|row| (row[0].as_array().unwrap().iter().map(part).collect(), &row[1])).collect()
     }
 
-    /// The texts of each journal, in order.
-    fn journals(&self) -> BTreeMap<String, Vec<&str>> {
-        let mut journals = BTreeMap::<_, Vec<_>>::new();
-        for (key, row) in self.rows("entries") {
-            let [Part::Text(session), Part::Number(_)] = key.as_slice() else { panic!("{key:?}") };
-            journals.entry(session.clone()).or_default().push(row.as_str().unwrap());
+    /// The texts of each journal, in order, out of their packs.
+    fn journals(&self) -> BTreeMap<String, Vec<String>> {
+        let store = self.store();
+        let mut journals = BTreeMap::new();
+        for (key, _) in self.rows("heads") {
+            let rows = pack::unpacked(store.read(&Read::all(Table::Entries, key.clone())));
+            let [Part::Text(session)] = key.as_slice() else { panic!("{key:?}") };
+            journals.insert(session.clone(), rows.into_iter().map(|(_, text)| text).collect());
         }
         journals
     }
 
-    /// The same database, on a disk of the host. Bytes stand outside the core.
+    /// The same database, on a disk of the host. Bytes stand outside the core; a pack is not pressed there.
     fn store(&self) -> MemoryStore {
         let mut store = MemoryStore::new();
         for table in Table::ALL {
             for (key, row) in self.rows(table.name()) {
-                let value = row.as_str().unwrap_or_default().into();
+                let value = match row["pressed"].as_str() {
+                    Some(pressed) => unpressed(&decoded(pressed).unwrap()),
+                    None => row.as_str().unwrap_or_default().into(),
+                };
                 let writes = vec![Write::Put { table, key, value }];
                 store.commit(&Commit { writes, ..Commit::default() }).unwrap();
             }
@@ -80,7 +88,7 @@ impl Golden {
     /// A page on that disk, a day later.
     fn page(&self) -> Desk {
         let rows = self.journals().into_values().flatten();
-        let last = rows.map(|row| Row::from_text(row).unwrap().read().unwrap().0.at).max().unwrap();
+        let last = rows.map(|row| Row::from_text(&row).unwrap().read().unwrap().0.at).max().unwrap();
         let mut page = Desk::on(self.store(), last + 86_400_000, "local");
         page.harness = Harness::new(Options {
             name: "golden".into(),
@@ -97,6 +105,12 @@ impl Golden {
         let runs = self.file["under"]["runs"].as_object().into_iter().flatten();
         runs.map(|(session, run)| (session.as_str(), run.as_str().unwrap()))
     }
+}
+
+fn unpressed(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    DeflateDecoder::new(bytes).read_to_string(&mut text).unwrap();
+    text
 }
 
 /// Lists of a record of which only the newest are named now.
@@ -156,7 +170,7 @@ fn every_kind_of_entry_is_in_a_golden() {
     let goldens = goldens();
     let rows = goldens.iter().flat_map(Golden::journals).flat_map(|(_, rows)| rows);
     let found: BTreeSet<String> =
-        rows.map(|row| Row::from_text(row).unwrap().read().unwrap().0.kind).collect();
+        rows.map(|row| Row::from_text(&row).unwrap().read().unwrap().0.kind).collect();
     let excepted: BTreeSet<String> = IN_NONE.iter().map(|(kind, _)| (*kind).to_owned()).collect();
     let missing: Vec<_> = kinds.difference(&found).filter(|kind| !excepted.contains(*kind)).collect();
     assert!(
@@ -184,7 +198,7 @@ fn each_journal_of_a_golden_is_whole_folds_to_its_head_and_replays() {
                 old |= header["v"] != FORMAT;
                 hash = row.hash().into();
             }
-            let texts = || rows.iter().copied();
+            let texts = || rows.iter().map(String::as_str);
             let fold = Session::load(&id, &PatternEngine::default(), texts());
             let fold = fold.unwrap_or_else(|error| panic!("{place}: {error}"));
             let head = heads[&vec![Part::from(id.as_str())]].as_str().unwrap();
@@ -220,6 +234,7 @@ fn what_is_put_on_record_in_short_is_what_a_golden_has_whole() {
     for golden in goldens() {
         for (id, rows) in golden.journals() {
             let place = format!("{}: {id}", golden.name);
+            let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
             let read: Vec<(Header, Option<Entry>)> =
                 rows.iter().map(|row| Row::from_text(row).unwrap().read().unwrap()).collect();
             // The text of a run that was cleared is gone: nothing is owed to it any more.
