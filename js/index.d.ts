@@ -108,7 +108,7 @@ export class LodgerError extends Error {
  * - `nothing_to_resume`: There is no run that could go on.
  * - `unsupported_file`: A file that the model, or any model, does not take.
  * - `file_too_large`: A file is too large, or there are too many.
- * - `file_not_found`: No file of this id is in the workspace.
+ * - `file_not_found`: No file of this id is in the workspace, or its bytes are lost.
  * - `tool_not_found`: No tool has this name.
  * - `duplicate_tool`: A tool of this name is registered already.
  * - `invalid_tool`: The tool's definition is not usable.
@@ -315,7 +315,8 @@ export interface Workspace extends EventTarget {
   /**
    * The bytes of a file that was sent with a message, with their media type: `fileId` of a part of it.
    *
-   * @throws {LodgerError} `file_not_found`: there is none, or its conversation was cleared.
+   * @throws {LodgerError} `file_not_found`: there is none, its conversation was cleared, or what is stored is not what was sent.
+   *   Where the conversation is there, the file can be sent again with a new message.
    */
   file(fileId: string): Promise<Blob>;
   /**
@@ -752,8 +753,11 @@ export interface Message {
 }
 export type Part = TextPart | FilePart | ToolCallPart;
 export interface TextPart { type: "text" | "thinking"; text: string }
-/** A file that came with a message: `ws.file(fileId)` has its bytes. */
-export interface FilePart { type: "file"; fileId: string; mediaType: string; size: number; filename?: string }
+/**
+ * A file that came with a message: `ws.file(fileId)` has its bytes. `gone`: they are lost, as a request of its conversation has
+ * noticed. The model is told so in its place, until the same file is sent again.
+ */
+export interface FilePart { type: "file"; fileId: string; mediaType: string; size: number; filename?: string; gone?: true }
 export interface ToolCallPart {
   type: "tool-call";
   toolCallId: string;
@@ -1408,9 +1412,10 @@ export interface WorkspaceEvents {
    * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
    * answer. `kind: "storage_lost"`: all that the workspace had stored is `lost`. Each page that opens it hears that a task later,
    * until somebody has acknowledged it (`storage()`). `kind: "damaged"`: the agent has started without the session `sessionId`,
-   * whose rows are damaged; `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged.
+   * whose rows are damaged; `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged. `kind: "files"`: these `files` of the conversation are lost. Their ids are
+   * told once, the run goes on, and the model is told in their place.
    */
-  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; pages?: ({ slug: string } & PageDamage)[]; error?: ErrorInfo };
+  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost" | "files"; files?: string[]; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; pages?: ({ slug: string } & PageDamage)[]; error?: ErrorInfo };
 }
 
 declare global {

@@ -167,6 +167,13 @@ export interface JournalEntries {
     /** Which call. */
     call: number;
   };
+  /** Files that the call would send are not there any more, or are not what was sent. The same call is made once more, with a note in the place of each. */
+  files_gone: {
+    /** Which call. */
+    call?: number;
+    /** The ids of the files. */
+    files?: unknown;
+  };
   /** The model has answered. */
   answered: {
     /** Which call. */

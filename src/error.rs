@@ -91,7 +91,7 @@ codes! {
     UnsupportedFile = "unsupported_file", retry false;
     /// A file is too large, or there are too many.
     FileTooLarge = "file_too_large", retry false;
-    /// No file of this id is in the workspace.
+    /// No file of this id is in the workspace, or its bytes are lost.
     FileNotFound = "file_not_found", retry false;
 
     // Tools.

@@ -39,12 +39,22 @@ async function journal(workspace, command, id) {
     add(page.lines);
   }
   for (const file of files) {
-    const blob = await workspace.file(file);
+    const blob = await workspace.file(file).catch(lost);
+    if (blob.gone) {
+      add(`${JSON.stringify({ file, gone: blob.gone })}\n`);
+      continue;
+    }
     add(`${JSON.stringify({ file, mediaType: blob.type, size: blob.size })}\n`);
     for (let at = 0; at < blob.size; at += PIECE) add(`{"bytes":"${base64(new Uint8Array(await blob.slice(at, at + PIECE).arrayBuffer()))}"}\n`);
   }
   add(`${JSON.stringify({ end: { rows: page.last, files: files.length, hash: page.hash } })}\n`);
   return new Blob(parts, { type: "application/x-ndjson" });
+}
+
+/** What stands in the place of bytes that are not there. */
+function lost(error) {
+  if (error?.code !== "file_not_found") throw error;
+  return { gone: error.message };
 }
 
 // ---------------------------------------------------------------- in
@@ -103,7 +113,8 @@ async function write(step, file) {
     for (const line of lines) {
       if (line.startsWith('{"file"')) {
         await whole();
-        coming = { type: JSON.parse(line).mediaType, pieces: [] };
+        const { mediaType: type, gone } = JSON.parse(line);
+        if (gone === undefined) coming = { type, pieces: [] };
       } else if (line.startsWith('{"bytes"')) coming?.pieces.push(new Blob([bytesOf(JSON.parse(line).bytes)]));
     }
   }
@@ -207,7 +218,7 @@ function written(part) {
     case "thinking":
       return ["Thinking:", "", ...said(part.text)];
     case "file":
-      return [`File: ${inLine(part.filename ?? part.fileId)} (${inLine(part.mediaType)}, ${part.size} bytes)`];
+      return [`File: ${inLine(part.filename ?? part.fileId)} (${inLine(part.mediaType)}, ${part.size} bytes${part.gone ? ", lost" : ""})`];
     case "tool-call":
       return [`Tool call: ${inLine(part.tool)} (${part.status})`, "", ...fenced(part.arguments), ...(part.error ? ["", `Error: ${inLine(part.error.message)}`] : "result" in part ? ["", ...fenced(part.result)] : [])];
     default:

@@ -2,9 +2,9 @@
 //
 // Decides what type a file really is, and its id, a hash of bytes and type. The type goes by how its bytes begin, else
 // by what it says; what says nothing useful and is text is text. Promises: what was given is read whole before anything
-// is said of it, so that a file that changes or goes away later does no harm. No more than a piece of a file is held as
-// text at a time, and the page can do something else between two. Leaves to others: what is refused, and where files
-// are kept.
+// is said of it, so that a file that changes or goes away later does no harm. What is stored is given back only where it
+// is what its id says. No more than a piece of a file is held as text at a time, and the page can do something else
+// between two. Leaves to others: what is refused, and where files are kept.
 
 /** How much is written as base64 in one go, in bytes: a few milliseconds' work. Whole threes, so that pieces join. */
 const PIECE = 3 * 2 ** 18;
@@ -85,6 +85,12 @@ function base64(bytes) {
   for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
   return btoa(text);
 }
+
+/** What is stored under this id, if it has the bytes and the type that the id was made of. */
+export const whole = async (blob, id) => {
+  const bytes = await blob?.arrayBuffer?.().catch(() => {});
+  return bytes && (await idOf(new Uint8Array(bytes), blob.type)) === id ? blob : undefined;
+};
 
 /**
  * A request's body, with its files in their places.

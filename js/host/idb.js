@@ -5,6 +5,7 @@
 // time. A database that was there and is not any more is not made anew. What fails throws `[kind, why]`: `quota`, `newer`,
 // `blocked`, `unavailable`, `gone`, `failed`, or `lost`, which has failed as well. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
 
+import { whole } from "./bytes.js";
 import { adopt, after, cancel, createScope, disown, now } from "./env.js";
 import { look, unmarked } from "./marker.js";
 import { pressed, unpressed } from "./press.js";
@@ -141,9 +142,9 @@ export const sizes = async (connection) =>
     attempt(connection, (database) => Promise.all(ask(begin(database, [[table]], "readonly", false).objectStore(table)).map(result))),
   );
 
-/** The bytes of a file, if there is one of this id. */
-export const file = (connection, id) =>
-  attempt(connection, (database) => result(begin(database, [["files"]], "readonly", false).objectStore("files").get([id])));
+/** The bytes of a file, if there is one of this id, and it is what was put there. */
+export const file = async (connection, id) =>
+  whole(await attempt(connection, (database) => result(begin(database, [["files"]], "readonly", false).objectStore("files").get([id]))), id);
 
 /** The key in this place of the vault, as `vaultKey` gives it. */
 export const keptKey = (connection, made, place) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { described, filled, taken } from "../host/bytes.js";
+import { described, filled, taken, whole } from "../host/bytes.js";
 
 const bytes = (...all) => Uint8Array.from(all.flatMap((part) => (typeof part === "string" ? [...Buffer.from(part, "latin1")] : [part])));
 const type = async (content, said = "", name = "x") => JSON.parse((await taken([new File([content], name, { type: said })]))[0])[0].mediaType;
@@ -33,6 +33,15 @@ test("the id is of bytes and type, the name is no part of it", async () => {
   assert.deepEqual(Object.keys(nameless).sort(), ["id", "mediaType", "size"]);
   const [odd] = await read(new File(["x"], "a\ud800b"));
   assert.equal(odd.name, "a\ufffdb");
+});
+
+test("what is stored is given only where it is what its id says", async () => {
+  const [text, blob] = await taken([new File(["a,b"], "1.csv", { type: "text/csv" })]);
+  const [{ id }] = JSON.parse(text);
+  assert.equal(await whole(blob, id), blob);
+  const unreadable = Object.assign(new Blob(["a,b"], { type: "text/csv" }), { arrayBuffer: () => Promise.reject(new Error("moved")) });
+  for (const other of [undefined, null, "a,b", {}, new ArrayBuffer(3), new Blob(["a,c"], { type: "text/csv" }), new Blob(["a,b"]), unreadable]) assert.equal(await whole(other, id), undefined);
+  assert.equal(await whole(blob, `${id}0`), undefined);
 });
 
 test("they are described before they are read, and one that cannot be read is named", async () => {

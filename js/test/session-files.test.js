@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exportSession } from "../client/session-files.js";
+import { exportSession, importSession } from "../client/session-files.js";
 
 const AT = Date.UTC(2026, 4, 22);
 
@@ -45,4 +45,28 @@ test("what was said is in it as it was written", async () => {
   assert.ok((await markdown(["assistant", code])).includes("> Try\n>\n> ```js\n> const a = `1`;  \n>\n> ````\n> ```\n> and go on.\n"));
   const html = "A `<div>`:\n\n```html\n<div></div>\n```";
   assert.ok((await markdown(["assistant", html])).includes(`\n\`\`\`\`\n${html}\n\`\`\`\`\n`), "in a fence longer than its own");
+});
+
+/** A workspace whose session has two files, of which one fails with this error; and what an import of its export asks for. */
+async function carried(error) {
+  const page = { lines: '{"lodger":"session"}\n', hash: "h", last: 0, files: ["file_a", "file_b", "file_a"] };
+  const workspace = { file: async (id) => { if (id === "file_a") throw error; return new Blob(["b"], { type: "text/plain" }); } };
+  const blob = await exportSession(workspace, async () => page, "docs");
+  const asked = [];
+  await importSession({}, async (name, args, files) => void asked.push([name, args?.step, files?.length]), blob);
+  return { lines: (await blob.text()).trim().split("\n").map((line) => JSON.parse(line)), asked };
+}
+
+test("a lost file is a line in the place of its bytes, and an import brings none", async () => {
+  const { lines, asked } = await carried(Object.assign(new Error("lost"), { code: "file_not_found" }));
+  assert.deepEqual(lines.slice(1), [{ file: "file_a", gone: "lost" }, { file: "file_b", mediaType: "text/plain", size: 1 }, { bytes: "Yg==" }, { end: { rows: 0, files: 2, hash: "h" } }]);
+  assert.deepEqual(asked.filter(([, step]) => step === "file"), [["sessions.import", "file", 1]]);
+  // Anything else that goes wrong is told.
+  await assert.rejects(carried(Object.assign(new Error("full"), { code: "storage_failed" })), { code: "storage_failed" });
+});
+
+test("a transcript says which files are lost", async () => {
+  const file = { type: "file", fileId: "file_a", mediaType: "image/png", size: 7, filename: "a.png" };
+  const text = await markdown(["user", file, { ...file, gone: true }]);
+  assert.ok(text.includes("(image/png, 7 bytes)\n") && text.includes("(image/png, 7 bytes, lost)\n"), text);
 });

@@ -1,11 +1,8 @@
-// The damages that nobody is told of today, each with the reason. A case that is expected here is counted, not failed. What says
-// *until* goes away with the work that mends it; the others are what no page can know.
+// The damages that nobody is told of, each with the reason: what no page can know. A case that is expected here is counted, not
+// failed.
 
 /** By table, or by kind of file in a profile. */
 const KNOWN = {
-  // Until a file that is not what was sent ends its session.
-  files: "files are not checked",
-  "file blob": "files are not checked",
   drafts: "a draft is outside the chain of hashes",
   keys: "a key under another name, or none, is told when it is used",
 };

@@ -19,7 +19,7 @@ export function words() {
     await ws.startAgent({ provider: echo });
   };
   /** What these records have of errors and notices. */
-  globalThis.noticed = (...records) => records.flatMap(({ events }) => events).filter(({ type, detail }) => type === "agent:error" || (type === "agent:notice" && detail.kind !== "holder")).map(({ type, detail }) => ({ type, kind: detail.kind, sessionId: detail.sessionId, code: detail.code ?? detail.error?.code }));
+  globalThis.noticed = (...records) => records.flatMap(({ events }) => events).filter(({ type, detail }) => type === "agent:error" || (type === "agent:notice" && detail.kind !== "holder")).map(({ type, detail }) => ({ type, kind: detail.kind, sessionId: detail.sessionId, code: detail.code ?? detail.error?.code, pages: detail.pages }));
 }
 
 /** Makes it: sessions that are idle, open, queued and whole, pages with versions and links, files, a key. Gives the files' ids. */

@@ -30,6 +30,31 @@ const SAMPLES = `{
   globalThis.hashOf = async (blob) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()))].map((b) => b.toString(16).padStart(2, "0")).join("");
 }`;
 
+/** In the page: an agent that notes what it is told of lost files, what takes one away, and which ones a file of a session lacks. */
+const LOSSES = `{
+  globalThis.begin = async (base, host) => {
+    T.host = host;
+    globalThis.told = [];
+    const ws = await T.open("w");
+    ws.addEventListener("agent:notice", ({ detail: { kind, sessionId, files, error } }) => kind === "files" && told.push({ sessionId, files, code: error.code }));
+    await ws.startAgent({ provider: T.anthropic(base) });
+    return ws;
+  };
+  globalThis.lose = async (kind) => {
+    const [key, blob] = (await T.dump("w")).files.find(([, blob]) => blob.type === "image/png");
+    const bytes = new Uint8Array(await blob.arrayBuffer());
+    bytes[1000] ^= 1;
+    const value = { changed: new Blob([bytes], { type: blob.type }), cut: blob.slice(0, 1000, blob.type), "of another type": blob.slice(0, blob.size, "image/jpeg"), "no bytes": "text" }[kind];
+    const db = await T.database("w");
+    const tx = db.transaction("files", "readwrite");
+    if (value) tx.objectStore("files").put(value, key); else tx.objectStore("files").delete(key);
+    await T.done(tx);
+    db.close();
+    return key[0];
+  };
+  globalThis.notes = async (file) => (await file.text()).split("\\n").filter((line) => line.startsWith('{"file"')).map((line) => JSON.parse(line)).filter(({ gone }) => gone).map(({ file }) => file);
+}`;
+
 const CSV = 'a,"b"\n\\1,é😀\u0001\n';
 const sse = (...events) => stream(events.map((event) => `data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`));
 const chatAnswer = () => sse({ choices: [{ index: 0, delta: { content: "Seen." } }] }, { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }, "[DONE]");
@@ -147,6 +172,79 @@ export default function (test) {
       assert.deepEqual(route.violations, []);
       // A conversation that goes on sends them again.
       assert.equal(route.requests[1].json.messages.flatMap(({ content }) => content).filter(({ type }) => type === "image").length, 2);
+    });
+  }
+
+  for (const [kind, host] of [["gone", "page"], ["gone", "worker"], ["changed", "page"], ["cut", "page"], ["of another type", "page"], ["no bytes", "page"]]) {
+    test(`a file whose row is ${kind}, the host in a ${host}: the conversation goes on, and everybody is told`, async (t) => {
+      const route = await t.raw(() => message("Seen."));
+      const page = await t.tab({ init: SAMPLES + LOSSES });
+      await page.evaluate(async ([base, host]) => {
+        const ws = await begin(base, host);
+        const { png, csv } = samples();
+        await ws.run({ text: "look", files: [png, csv] });
+        await ws.close();
+      }, [route.base, host]);
+      const id = await page.evaluate((kind) => lose(kind), kind);
+      await page.reload();
+      await t.ready(page);
+      // Before anybody has asked a model: nothing is written, and what is missed is told.
+      const before = await page.evaluate(async ([host, id]) => {
+        T.host = host;
+        const ws = await T.open("w");
+        const file = await ws.sessions.export("default");
+        const seen = { gone: (await ws.history())[0].parts[0].gone, refused: await T.refused(ws.file(id)), notes: await notes(file), rows: (await ws.sessions.journal("default")).length, taken: await T.refused(ws.sessions.import(file)), markdown: await (await ws.sessions.export("default", { format: "markdown" })).text() };
+        await ws.close();
+        return T.plain({ ...seen, hint: [seen.refused.hint, seen.taken.hint] });
+      }, [host, id]);
+      assert.deepEqual([before.gone, before.refused.code, before.notes], [undefined, "file_not_found", [id]]);
+      assert.match(before.hint[0], /send it with a new message/);
+      assert.equal(before.taken.code, "corrupt");
+      assert.match(before.hint[1], /send a message in the session/);
+      assert.equal(route.requests.length, 1);
+      const seen = await page.evaluate(async ([base, host, id]) => {
+        const ws = await begin(base, host);
+        const view = ws.view();
+        const seen = new Promise((resolve) => view.subscribe(({ messages: [first] }) => first?.parts[0].gone && resolve(first.parts)));
+        const { outcome, text } = await ws.run("and now?");
+        await ws.run("and then?");
+        const live = await seen;
+        const file = await ws.sessions.export("default");
+        const copy = await ws.sessions.import(file);
+        const fork = await ws.sessions.fork("default", { at: (await ws.sessions.journal("default")).at(-1).seq });
+        const first = async (sessionId) => (await ws.history({ sessionId }))[0].parts.map(({ gone }) => gone ?? false);
+        for (const sessionId of [copy.id, fork.id]) await ws.run("still there?", { sessionId });
+        const journal = await ws.sessions.journal("default");
+        return T.plain({
+          outcome, text, told, live: live.map(({ gone }) => gone ?? false), notes: await notes(file), first: [await first("default"), await first(copy.id), await first(fork.id)],
+          refused: (await T.refused(ws.file(id))).code, entries: journal.filter(({ type }) => type === "files_gone"), rows: journal.length,
+          same: (await ws.sessions.replay(file)).same, verified: (await ws.sessions.verify("default")).hmac_status, markdown: await (await ws.sessions.export("default", { format: "markdown" })).text(),
+        });
+      }, [route.base, host, id]);
+      assert.deepEqual([seen.outcome, seen.text], ["completed", "Seen."]);
+      assert.equal(route.requests.length, 5, "no request is made in vain");
+      for (const { json } of route.requests.slice(1)) {
+        const said = JSON.stringify(json.messages[0]);
+        assert.ok(/Größe.*was attached here; it was lost since/.test(said) && !said.includes('"image"') && said.includes("data.csv"), said.slice(0, 400));
+      }
+      assert.deepEqual(seen.told, [{ sessionId: "default", files: [id], code: "file_not_found" }], "once");
+      assert.deepEqual(seen.live, [true, false, false]);
+      assert.deepEqual(seen.first, [[true, false, false], [true, false, false], [true, false, false]]);
+      assert.deepEqual([seen.refused, seen.notes, seen.same, seen.verified], ["file_not_found", [id], true, "verified"]);
+      assert.equal(seen.entries.length, 1);
+      assert.match(seen.markdown, /bytes, lost\)/);
+      assert.ok(!before.markdown.includes("lost)"));
+      await page.reload();
+      await t.ready(page);
+      const after = await page.evaluate(async ([base, host, id]) => {
+        const ws = await begin(base, host);
+        const shown = (await ws.history())[0].parts[0].gone;
+        await ws.run({ text: "here it is", files: [samples().png] });
+        return { shown, again: (await ws.history())[0].parts[0].gone ?? false, size: (await ws.file(id)).size, told };
+      }, [route.base, host, id]);
+      assert.deepEqual([after.shown, after.again, after.told], [true, false, []]);
+      assert.equal(route.requests.at(-1).json.messages.flatMap(({ content }) => content).filter(({ type }) => type === "image").length, 2, "it is sent again, wherever it stands");
+      assert.deepEqual(route.violations, []);
     });
   }
 

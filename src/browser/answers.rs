@@ -127,6 +127,13 @@ pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
     pump.input(Input::Answered { call, result });
 }
 
+/// A call is over before its request was made. Whether it was awaited.
+pub(super) fn withdraw(pump: &Pump, call: CallKey) -> bool {
+    let awaited = pump.inner().incoming.borrow_mut().remove(call).is_some();
+    forget(pump, call);
+    awaited
+}
+
 /// Aborts this call, of any kind, and forgets it.
 pub(super) fn abort(pump: &Pump, call: CallKey) {
     pump.inner().incoming.borrow_mut().remove(call);

@@ -5,12 +5,12 @@
 //! sent. Leaves to others: what is refused (`harness/`), what the bytes are (`/js/host/bytes.js`), where they are kept
 //! (`store`).
 
-use super::env;
 use super::pump::{Deliver, Pump};
 use super::task;
+use super::{answers, env};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::harness::{self, By, Input};
+use crate::harness::{self, By, CallKey, Input};
 use crate::json;
 use crate::ports::marks::{Form, Piece, pieces};
 use crate::protocol::Request;
@@ -91,24 +91,37 @@ async fn take(
     Ok(request)
 }
 
-/// A text with the files in their places: a string, or a `Blob` where it need not be one. A door of the room `past`, in
-/// which all files of a conversation come.
-pub(super) async fn fill(pump: &Pump, text: &str, whole: bool) -> Result<JsValue, ErrorInfo> {
+/// A text with the files in their places: a string, or a `Blob` where it need not be one. Where files are gone the harness is
+/// told so, and the call is over: nobody waits for the error. A door of the room `past`, in which all files of a
+/// conversation come.
+pub(super) async fn fill(pump: &Pump, call: CallKey, text: &str, whole: bool) -> Result<JsValue, ErrorInfo> {
     enter(Room::Past);
     let list = Array::new();
+    let mut gone = Vec::new();
     for piece in pieces(text) {
         list.push(&match piece {
             Piece::Text(text) => text.into(),
-            Piece::File(id, form) => {
-                let blob = file(pump, id).await?;
-                Array::of2(&blob, &(form == Form::Text).into()).into()
-            }
+            Piece::File(id, _) if gone.iter().any(|gone| gone == id) => continue,
+            Piece::File(id, form) => match look(pump, id).await? {
+                Some(blob) => Array::of2(&blob, &(form == Form::Text).into()).into(),
+                None => {
+                    gone.push(id.to_owned());
+                    continue;
+                }
+            },
         });
     }
-    filled(&list, whole).await.map_err(|_| {
+    let unreadable = || {
         ErrorInfo::new(Code::StorageFailed, "a file of the conversation cannot be read")
             .hint("try again, or clear the conversation")
-    })
+    };
+    if gone.is_empty() {
+        return filled(&list, whole).await.map_err(|_| unreadable());
+    }
+    if answers::withdraw(pump, call) {
+        pump.input(Input::FilesGone { call, files: gone });
+    }
+    Err(unreadable())
 }
 
 /// Gives the page the bytes of a file. A door of the room `past`.
@@ -126,10 +139,14 @@ pub(super) fn give(pump: &Pump, id: u32, name: String) {
 
 /// The bytes of a file, as a `Blob`.
 pub(super) async fn file(pump: &Pump, id: &str) -> Result<JsValue, ErrorInfo> {
-    let found = pump.inner().store.file(id).await.map_err(|error| error.info())?;
-    found.ok_or_else(|| {
+    look(pump, id).await?.ok_or_else(|| {
         let id = find::beginning(id, 60);
-        ErrorInfo::new(Code::FileNotFound, format!("no file has the id \"{id}\""))
-            .hint("its conversation may have been cleared")
+        ErrorInfo::new(Code::FileNotFound, format!("no file has the id \"{id}\", or its bytes are lost"))
+            .hint("send it with a new message, unless its conversation was cleared: then it is there again")
     })
+}
+
+/// The same, if it is there.
+async fn look(pump: &Pump, id: &str) -> Result<Option<JsValue>, ErrorInfo> {
+    pump.inner().store.file(id).await.map_err(|error| error.info())
 }

@@ -58,7 +58,7 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
             }
             let pump = pump.clone();
             task::start(async move {
-                match bytes::fill(&pump, &json, true).await {
+                match bytes::fill(&pump, call, &json, true).await {
                     Err(error) => answers::over(&pump, call, Err(error)),
                     Ok(json) if is_wanted(&pump, call) => {
                         pump.deliver(Deliver::Call(call, stream, "stream", Some(json), None));
@@ -124,7 +124,7 @@ async fn send(
     };
     let headers = headers(http, &request.headers, key.as_deref())?;
     let body = match request.body() {
-        Some(body) if has_marks(body) => Some(bytes::fill(pump, body, http.fetch.is_some()).await?),
+        Some(body) if has_marks(body) => Some(bytes::fill(pump, call, body, http.fetch.is_some()).await?),
         // The browser copies it where it lies.
         Some(_) if streams && http.fetch.is_none() => None,
         body => body.map(JsValue::from),

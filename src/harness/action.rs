@@ -109,6 +109,13 @@ pub enum Input {
         /// The answer, or why there is none and what had come.
         result: Result<Answer, (ErrorInfo, Option<Answer>)>,
     },
+    /// A model call was not made, because files that it has to send are not there or are not what was sent.
+    FilesGone {
+        /// Which one.
+        call: CallKey,
+        /// The ids of the files.
+        files: Vec<String>,
+    },
     /// A function of the page is over: the JSON of its value (`None`: undefined), or what it threw.
     Returned {
         /// Which call.

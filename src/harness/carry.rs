@@ -102,7 +102,7 @@ impl Harness {
         must_be_alone(&self.core)?;
         let mut arrival = Arrival::new(carried.session, Ask::Import);
         for file in arrival.session.files() {
-            if !arrival.files.contains(&file.id) {
+            if !arrival.files.contains(&file.id) && !carried.gone.contains(&file.id) {
                 arrival.files.push(file.id.clone());
             }
         }

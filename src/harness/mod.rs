@@ -237,6 +237,7 @@ impl Harness {
             }
             Input::Vault { name, held } => self.runner.vault_changed(&mut self.core, name, held),
             Input::Answered { call, result } => self.runner.answered(&mut self.core, call, result),
+            Input::FilesGone { call, files } => self.runner.files_gone(&mut self.core, call, files),
             Input::Returned { call, result } => self.runner.returned(&mut self.core, call, result),
             Input::Progress { call, json } => self.runner.calls.progress(&mut self.core, call, &json),
             Input::Room { room, result } => self.room_came(room, result),

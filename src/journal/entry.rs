@@ -321,6 +321,14 @@ entries! {
             /// Which call.
             call: u64,
         }
+        /// Files that the call would send are not there any more, or are not what was sent. The same call is made once more,
+        /// with a note in the place of each.
+        Input FilesGone = "files_gone" erasable true {
+            /// Which call.
+            call: u64,
+            /// The ids of the files.
+            files: Value,
+        }
         /// The model has answered.
         Input Answered = "answered" erasable true {
             /// Which call.
@@ -716,8 +724,9 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             Block::ToolResult { id, name, text, is_error } => {
                 ("tool_result", &[id, name, text], Some((*is_error).into()))
             }
-            Block::File(File { id, media_type, size, name }) => {
-                ("file", &[id, media_type, name], Some((*size).into()))
+            Block::File(File { id, media_type, size, name, gone }) => {
+                let kind = if *gone { "gone" } else { "file" };
+                (kind, &[id, media_type, name], Some((*size).into()))
             }
             Block::Extra(members) => ("extra", &[members], None),
             Block::Raw(raw) => ("raw", &[raw], None),
@@ -736,11 +745,12 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             "text" => Block::Text(text(1)?),
             "thinking" => Block::Thinking { text: text(1)?, signature: text(2) },
             "tool_call" => Block::ToolCall { id: text(1)?, name: text(2)?, arguments: text(3)? },
-            "file" => Block::File(File {
+            kind @ ("file" | "gone") => Block::File(File {
                 id: text(1)?,
                 media_type: text(2)?,
                 name: text(3)?,
                 size: value.get(4)?.as_u64()?,
+                gone: kind == "gone",
             }),
             "tool_result" => Block::ToolResult {
                 id: text(1)?,
@@ -800,6 +810,7 @@ mod tests {
                     media_type: "image/png".into(),
                     size: 7,
                     name: "a.png".into(),
+                    gone: false,
                 })],
                 schema: Some(json!({"json": "{}", "validate": 7})),
                 replaces: Some("m0_a".into()),
@@ -822,6 +833,7 @@ mod tests {
             Entry::SentBack { error: error.clone() },
             Entry::Called { call: 1 },
             Entry::KeyRefused { call: 1 },
+            Entry::FilesGone { call: 1, files: json!(["file_1"]) },
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),
             answered(StopReason::Refusal(Some("why".into()))),

@@ -19,6 +19,8 @@ pub struct File {
     pub size: u64,
     /// What the person calls it; empty: nothing.
     pub name: String,
+    /// Whether its bytes are lost.
+    pub gone: bool,
 }
 
 /// What a file is for a model.
@@ -77,7 +79,8 @@ impl File {
 
     /// What is said in its place to a model that cannot have it.
     fn note(&self) -> String {
-        ["[The ", &self.told(), " was attached here; you cannot read it.]"].concat()
+        let why = if self.gone { "it was lost since, and nobody can read it" } else { "you cannot read it" };
+        ["[The ", &self.told(), " was attached here; ", why, ".]"].concat()
     }
 
     /// Appends its bytes as a string: a `data:` URL.
@@ -114,10 +117,11 @@ impl Peer {
         }
     }
 
-    /// The block as it goes to this one: a file that it does not take, or has refused before, is told of.
+    /// The block as it goes to this one: a file that is gone, that it does not take, or that it has refused before is told
+    /// of.
     pub fn block(&self, block: &Block, refused: bool) -> Block {
         match block {
-            Block::File(file) if refused || !self.takes(file) => Block::Text(file.note()),
+            Block::File(file) if refused || file.gone || !self.takes(file) => Block::Text(file.note()),
             block => block.clone(),
         }
     }
@@ -185,7 +189,7 @@ mod tests {
     use crate::model::{Dialect, Wire};
 
     fn file(media_type: &str) -> File {
-        File { id: "f".into(), media_type: media_type.into(), size: 5, name: "a \"b\".x".into() }
+        File { id: "f".into(), media_type: media_type.into(), size: 5, name: "a \"b\".x".into(), gone: false }
     }
 
     #[test]
@@ -222,5 +226,8 @@ mod tests {
         assert_eq!(all.block(&block, true), none.block(&block, false));
         let Block::Text(told) = none.block(&block, false) else { panic!("it must be told") };
         assert_eq!(told, "[The file \"a \"b\".x\" (image/png) was attached here; you cannot read it.]");
+        let gone = Block::File(File { gone: true, ..file("image/png") });
+        let Block::Text(told) = all.block(&gone, false) else { panic!("it must be told") };
+        assert!(told.ends_with("was attached here; it was lost since, and nobody can read it.]"), "{told}");
     }
 }

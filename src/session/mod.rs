@@ -11,6 +11,7 @@ pub mod carry;
 mod checkpoint;
 pub mod damage;
 pub mod dates;
+mod gone;
 mod keeping;
 pub mod lifecycle;
 pub mod operator;
@@ -138,6 +139,9 @@ pub struct Session {
     blank: bool,
     /// How often a provider could not open what it had sealed.
     unsealed: u64,
+    /// How often it turned out that files of this conversation are gone, or are there again: a transcript of before says
+    /// otherwise.
+    pub files_told: u64,
     engine: PatternEngine,
     seq: u64,
     hash: String,
@@ -176,6 +180,7 @@ impl Session {
             origin: None,
             blank: false,
             unsealed: 0,
+            files_told: 0,
             engine: PatternEngine::default(),
             seq: 0,
             hash: GENESIS.into(),
@@ -579,6 +584,7 @@ impl Session {
         self.grants.clear();
         self.outside_at = None;
         self.unsealed = 0;
+        self.files_told = 0;
         self.uncounted = false;
         self.generation += 1;
         self.blank = false;
@@ -623,6 +629,7 @@ impl Session {
         // A person who attaches a file may not have read all that it says.
         if !prompt.files.is_empty() {
             self.outside_at = Some(header.seq);
+            self.files_come(&prompt.files);
         }
         let mut run = Run::new(header.run.clone()?, header.at, prompt);
         run.on = self.provider().map(Into::into);
@@ -674,6 +681,9 @@ impl Session {
             && is_sealed(error)
         {
             self.unsealed += 1;
+        }
+        if let Entry::FilesGone { files, .. } = entry {
+            self.files_go(files);
         }
         if let Entry::Answered { blocks, .. } = entry {
             for block in blocks {

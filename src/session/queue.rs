@@ -59,6 +59,14 @@ impl Queued {
         }
     }
 
+    /// The same, to change what is known of them.
+    pub(super) fn files_mut(&mut self) -> &mut [Block] {
+        match &mut self.prompt {
+            Entry::Prompt { files, .. } => files,
+            _ => &mut [],
+        }
+    }
+
     /// `QueuedMessage` of the contract.
     pub fn json(&self) -> Value {
         let Entry::Prompt { message, text, .. } = &self.prompt else { return Value::Null };
@@ -141,6 +149,7 @@ impl Session {
         let prompt = self.said(&prompt)?;
         if !prompt.files.is_empty() {
             self.outside_at = Some(header.seq);
+            self.files_come(&prompt.files);
         }
         let current = self.runs.last_mut().filter(|run| header.run.as_deref() == Some(&run.id))?;
         current.steer(Steered { after: 0, at: header.at, queued: (run, at), prompt });

@@ -2,7 +2,7 @@
 //!
 //! Promises: only whole things. An answer that broke off gives its text and nothing else. Thinking goes back
 //! unchanged or not at all, and every tool call that is sent has exactly one result. The text grows at its end, so
-//! that a provider's prompt cache holds. Only an edit or a refused file takes it back to an earlier place.
+//! that a provider's prompt cache holds. Only an edit, a refused file or a lost one takes it back to an earlier place.
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};
@@ -16,6 +16,7 @@ use crate::run::{Call, CallState, Prompt, Run, Said, Turn};
 pub struct Transcript {
     peer: Peer,
     generation: u64,
+    files_told: u64,
     mark: String,
     text: String,
     /// How it began with each run that was taken up: a newer version of what follows starts there.
@@ -61,6 +62,7 @@ impl Transcript {
         Transcript {
             peer,
             generation: session.generation,
+            files_told: session.files_told,
             mark: session.mark.clone(),
             text: String::new(),
             starts: Vec::new(),
@@ -77,7 +79,8 @@ impl Transcript {
 
     /// Whether it can go on for this provider and session.
     pub fn serves(&self, peer: &Peer, session: &Session) -> bool {
-        self.peer == *peer && self.generation == session.generation
+        let same = self.generation == session.generation && self.files_told == session.files_told;
+        same && self.peer == *peer
     }
 
     /// Forgets all runs but the first `kept`: others take their place.

@@ -31,6 +31,13 @@ pub(super) struct Versions {
     lists: Named<Vec<String>>,
 }
 
+impl Versions {
+    /// The runs that have left the conversation, to change what is known of their files.
+    pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
+        self.replaced.iter_mut().flat_map(|replaced| &mut replaced.runs)
+    }
+}
+
 /// Whether a message is what was said to a run, or what it has answered.
 fn shows(run: &Run, message: &str) -> bool {
     run.message().0 == message || run.is_answer(message)

@@ -117,10 +117,11 @@ fn prompt_parts(prompt: &Prompt) -> Vec<Value> {
     files.chain((!prompt.text.is_empty()).then_some(text)).list()
 }
 
-fn file_part(File { id, media_type, size, name }: &File) -> Value {
+fn file_part(File { id, media_type, size, name, gone }: &File) -> Value {
     let mut part = Object::new();
     part.text("type", "file").text("fileId", id).text("mediaType", media_type).number("size", *size);
-    part.maybe_text("filename", Some(name.as_str()).filter(|name| !name.is_empty())).done()
+    part.maybe_text("filename", Some(name.as_str()).filter(|name| !name.is_empty()));
+    part.maybe("gone", gone.then_some(Value::Bool(true))).done()
 }
 
 /// The assistant's message.

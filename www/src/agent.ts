@@ -124,8 +124,8 @@ export class Agent extends Changing {
         if (error) this.problem = error;
         return this.changed();
       }
-      if (kind === "damaged") {
-        // The others work; what can be done about it, the error says, and of a page the page.
+      if (kind === "damaged" || kind === "files") {
+        // Everything else works; what can be done about it, the error says, and of a page the page.
         if (error) this.problem = error;
         return this.changed();
       }
@@ -523,7 +523,7 @@ export class Agent extends Changing {
     const idempotencyKey = crypto.randomUUID();
     return this.#try(async () => {
       await this.#start();
-      const files = await Promise.all(message.parts.flatMap((part) => (part.type === "file" ? [this.#fileAgain(part)] : [])));
+      const files = await Promise.all(message.parts.flatMap((part) => (part.type === "file" && !part.gone ? [this.#fileAgain(part)] : [])));
       const { metadata } = message;
       const input = { text, files, ...(metadata ? { metadata } : {}) };
       const options = { idempotencyKey, replaces: message.id };

@@ -90,6 +90,38 @@ export const tests = {
     }
   },
 
+  async "a file that the browser has lost: the conversation goes on, and the chip says so"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await attach(page, dot, notes);
+    await say(page, "What is this?");
+    await page.getByTestId("assistant-message").waitFor();
+    await settled(page);
+    await page.evaluate(() => new Promise((resolve, reject) => {
+      const request = indexedDB.open("lodger:notes");
+      request.onerror = () => reject(request.error);
+      request.onsuccess = () => {
+        const transaction = request.result.transaction("files", "readwrite");
+        transaction.objectStore("files").clear();
+        transaction.oncomplete = () => resolve(request.result.close());
+      };
+    }));
+    await say(page, "And now?");
+    await page.locator("[data-testid=problem][data-code=file_not_found]").waitFor();
+    await page.getByTestId("assistant-message").nth(1).waitFor();
+    await settled(page);
+    const sent = model.bodies.at(-1).messages[0].content;
+    assert.deepEqual(sent.map(({ type }) => type), ["text", "text", "text"]);
+    assert.match(sent[0].text, /dot\.png.* was lost/);
+    for (const reload of [false, true]) {
+      if (reload) await page.reload();
+      const gone = page.getByTestId("user-message").first().getByTestId("gone-file");
+      await gone.nth(1).waitFor();
+      assert.deepEqual(await gone.allTextContents(), ["dot.pngnot there any more", "notes.mdnot there any more"]);
+    }
+  },
+
   async "what the model does not take is refused in words, and nothing is lost"({ page, base }) {
     await open(page, base);
     await start(page);

@@ -49,6 +49,8 @@ pub(in crate::harness) struct AtHand {
     pub begun: Vec<String>,
     /// Up to which entry its head is written.
     pub written: u64,
+    /// Which conversation it is, and up to which of the times that files went or came back it was told of.
+    pub files_told: (u64, u64),
 }
 
 /// Whether a function that gives the instructions was asked, this run.
@@ -110,6 +112,7 @@ impl Sessions {
     pub fn take(&mut self, session: Session) {
         let id = session.id.clone();
         let taken = AtHand {
+            files_told: (session.generation, session.files_told),
             session,
             transcripts: Named::default(),
             instructed: Instructed::No,

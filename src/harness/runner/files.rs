@@ -5,11 +5,13 @@
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
 use crate::error::{Code, ErrorInfo};
+use crate::harness::action::CallKey;
 use crate::harness::config::Config;
 use crate::harness::core::Core;
 use crate::harness::core::arrival::Arrival;
 use crate::harness::core::integrity::Head;
 use crate::harness::runner::Runner;
+use crate::journal::Entry;
 use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
@@ -59,6 +61,7 @@ pub fn files(args: &Value) -> Result<Vec<File>, ErrorInfo> {
             media_type: file.needed("mediaType").into(),
             size: file.whole("size").unwrap_or_default(),
             name: file.needed("name").chars().filter(|c| !c.is_control()).take(NAME).collect::<String>(),
+            gone: false,
         };
         if file.size == 0 {
             return Err(ErrorInfo::new(Code::InvalidArguments, format!("{} is empty", called(&file))));
@@ -158,16 +161,57 @@ impl Runner {
         Ok(files.into_iter().map(Block::File).list())
     }
 
-    /// Writes the bytes of a message's files, with the next commit. Those that a conversation refers to are there.
+    /// Writes the bytes of a message's files, with the next commit. Those that a conversation refers to are there, unless
+    /// they were lost: so each is written.
     pub(in crate::harness) fn write_files(&mut self, core: &mut Core, files: &[Block]) {
         for file in files {
-            if let Block::File(file) = file
-                && !self.is_file_used(core, &file.id)
-            {
+            if let Block::File(file) = file {
                 let key = vec![file.id.as_str().into()];
                 core.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
             }
         }
+    }
+
+    /// The request of a model call was not sent, because these files are gone. A door of the room `past`.
+    #[inline(never)]
+    pub(in crate::harness) fn files_gone(&mut self, core: &mut Core, call: CallKey, mut files: Vec<String>) {
+        enter(Room::Past);
+        let Some(model) = self.calls.models.get(call) else { return core.runs.late(call) };
+        let (session, run, number) = (model.session.clone(), model.run.clone(), model.call);
+        // What no message has, or is told of already, no request has.
+        files.retain(|id| core.session(&session).is_some_and(|session| session.has_file(id, false)));
+        if files.is_empty() {
+            let error = ErrorInfo::new(Code::StorageFailed, "a file of the conversation cannot be read");
+            return self.answered(core, call, Err((error, None)));
+        }
+        self.calls.models.remove(call);
+        let files = files.iter().map(|id| id.as_str().into()).list();
+        self.settle(core, &session, &run, &Entry::FilesGone { call: number, files: Value::Array(files) });
+    }
+
+    /// Tells those who watch what is shown of files, wherever they stand, if some have gone or come back. A door of the room
+    /// `past`.
+    #[inline(never)]
+    pub(in crate::harness) fn tell_files(&mut self, core: &mut Core, session: &str) {
+        enter(Room::Past);
+        let Some(slot) = core.sessions.get_mut(session) else { return };
+        let now = (slot.session.generation, slot.session.files_told);
+        if std::mem::replace(&mut slot.files_told, now) != now && core.sessions.is_watched(session) {
+            core.outbox.tell_after_commit(self.calls.history_notice(core, session));
+        }
+    }
+
+    /// Tells that files are gone: what is shown of them changes, wherever they stand. A door of the room `past`.
+    #[inline(never)]
+    pub(in crate::harness) fn tell_gone(&mut self, core: &mut Core, session: &str, run: &str, files: &Value) {
+        enter(Room::Past);
+        self.tell_files(core, session);
+        let Some(mut detail) = core.detail_of(session, run) else { return };
+        let error =
+            ErrorInfo::new(Code::FileNotFound, "files of the conversation are lost: the model is told so")
+                .hint("send them again with a new message, if they matter");
+        detail.text("kind", "files").value("files", files.clone()).value("error", error.to_json());
+        core.send("agent:notice", detail, true);
     }
 
     /// Deletes the files among these that no conversation refers to.

@@ -233,7 +233,12 @@ impl Runner {
 
     fn after_conversation(&mut self, core: &mut Core, session: &str, run: &str, of: OfConversation<'_>) {
         match of {
-            OfConversation::Prompt { .. } => self.calls.begun(core, session, run),
+            OfConversation::Prompt { files, .. } => {
+                self.calls.begun(core, session, run);
+                if !files.is_empty() {
+                    self.tell_files(core, session);
+                }
+            }
             OfConversation::Adopted { .. } => core.can_be_found(session, run),
             // The command that clears tells of it.
             OfConversation::Cleared { .. } => {}
@@ -246,6 +251,7 @@ impl Runner {
                 if core.session(session).is_some_and(|s| s.begins_run(Some(run), entry)) =>
             {
                 self.calls.begun(core, session, run);
+                self.tell_files(core, session);
             }
             OfQueue::Taken { .. } => self.calls.tell_entered(core, session),
             OfQueue::Queued { prompt, .. } => {
@@ -306,6 +312,7 @@ impl Runner {
                 }
                 self.calls.tell_end(core, session, run);
             }
+            OfRun::FilesGone { files, .. } => self.tell_gone(core, session, run, files),
             OfRun::KeyRefused { .. } | OfRun::Due {} | OfRun::OverBudget { .. } | OfRun::SentBack { .. } => {}
         }
     }

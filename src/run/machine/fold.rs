@@ -118,26 +118,15 @@ impl Run {
     /// Something has happened to the run, or in its model call.
     fn fold_turn(&mut self, at: Millis, entry: OfRun<'_>) -> Option<()> {
         match entry {
-            OfRun::Called { call } if self.makes_again(*call) => {
-                self.turns.last_mut()?.key = KeyState::Another;
+            OfRun::FilesGone { call, .. } => {
+                // Twice only where the call was made in between.
+                self.awaited_turn(*call).filter(|turn| !turn.unsent)?.unsent = true;
             }
             OfRun::KeyRefused { call } => {
                 let turn = self.awaited_turn(*call).filter(|turn| turn.key == KeyState::First)?;
                 turn.key = KeyState::Refused;
             }
-            OfRun::Called { call } => {
-                let mut turn = Turn::new(*call);
-                self.calls = *call;
-                self.broke = None;
-                match self.turns.last_mut() {
-                    Some(last) if !matches!(last.said, Said::Whole { .. }) => {
-                        turn.had = last.blocks().to_vec();
-                        turn.lost = last.lost;
-                        *last = turn;
-                    }
-                    _ => self.turns.push(turn),
-                }
-            }
+            OfRun::Called { call } => self.fold_called(*call),
             OfRun::Answered { call, blocks, stop, provider, model, .. } => {
                 self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
@@ -195,6 +184,28 @@ impl Run {
             OfRun::Ended { outcome, code } => self.close(Run::end_of(at, outcome.known()?, code.as_deref())),
         }
         Some(())
+    }
+
+    /// The model is called, or the same call is made once more.
+    fn fold_called(&mut self, call: u64) {
+        let again = self.makes_again(call);
+        match self.turns.last_mut() {
+            // With the key that it had before its files were missed.
+            Some(turn) if again && turn.unsent => turn.unsent = false,
+            Some(turn) if again => turn.key = KeyState::Another,
+            last => {
+                let mut turn = Turn::new(call);
+                (self.calls, self.broke) = (call, None);
+                match last {
+                    Some(last) if !matches!(last.said, Said::Whole { .. }) => {
+                        turn.had = last.blocks().to_vec();
+                        turn.lost = last.lost;
+                        *last = turn;
+                    }
+                    _ => self.turns.push(turn),
+                }
+            }
+        }
     }
 
     /// Something has happened to a tool call, or to the check of the answer.

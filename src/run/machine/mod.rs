@@ -236,6 +236,8 @@ pub struct Turn {
     inspection: Inspection,
     /// How the key has fared that a function of the page has given for the call.
     key: KeyState,
+    /// Files were gone that the call would have sent: it is to be made without them.
+    unsent: bool,
 }
 
 /// How a key has fared that a function of the page has given.
@@ -272,6 +274,7 @@ impl Turn {
             sent_back: None,
             inspection: Inspection::Ahead,
             key: KeyState::First,
+            unsent: false,
         }
     }
 
@@ -670,10 +673,11 @@ impl Run {
         self.last_value()?.ok().filter(|_| completed)
     }
 
-    /// Whether this model call is to be made once more, because its key was refused.
+    /// Whether this model call is to be made once more, because its key was refused or its files were gone.
     fn makes_again(&self, call: u64) -> bool {
-        let refused = |turn: &Turn| turn.said == Said::Nothing && turn.key == KeyState::Refused;
-        self.turns.last().is_some_and(|turn| turn.call == call && refused(turn))
+        let again = |turn: &Turn| turn.unsent || turn.key == KeyState::Refused;
+        let open = |turn: &Turn| turn.call == call && turn.said == Said::Nothing;
+        self.turns.last().is_some_and(|turn| open(turn) && again(turn))
     }
 }
 

@@ -12,6 +12,9 @@
 //! {"end":{"rows":12,"files":1,"hash":"…"}}
 //! ```
 //!
+//! Where the bytes of a file are lost, `{"file":"file_…","gone":"why"}` stands alone. An import takes that where the journal
+//! says of the same file that it is lost (`files_gone`), and nowhere else: then the file was made shorter.
+//!
 //! Where a row is damaged or missing, `{"damaged":{"from":45,"to":45,"why":"…"},"stored":["…"]}` stands, with what is stored in its
 //! place. Such a file is for people, and for who repairs it: no import takes it.
 //!

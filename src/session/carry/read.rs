@@ -57,6 +57,8 @@ pub struct Reader {
     /// The files that have not come yet.
     missing: Vec<String>,
     files: u64,
+    /// The files that are told of and whose bytes are lost.
+    gone: Vec<String>,
     coming: Option<Coming>,
     over: bool,
     difference: Option<Difference>,
@@ -79,6 +81,8 @@ pub struct Carried {
     pub package: String,
     /// The row of an event that is not signed, if there is one: where the head is, each must be.
     pub unsigned: Rows,
+    /// Its files whose bytes are lost: none come with it.
+    pub gone: Vec<String>,
 }
 
 impl Reader {
@@ -92,6 +96,7 @@ impl Reader {
             head: None,
             missing: Vec::new(),
             files: 0,
+            gone: Vec::new(),
             coming: None,
             over: false,
             difference: None,
@@ -141,8 +146,8 @@ impl Reader {
         match self.head {
             Some(head) if self.over => {
                 let text = signed_row(&head.text, &head.signatures);
-                let (package, unsigned) = (head.package, self.unsigned);
-                Ok(Carried { session: self.session, head: text, package, unsigned })
+                let Reader { session, unsigned, gone, .. } = self;
+                Ok(Carried { session, head: text, package: head.package, unsigned, gone })
             }
             None => Err(in_line(1, no_file())),
             _ => Err(in_line(self.line, corrupt("the end is missing"))),
@@ -266,6 +271,20 @@ impl Reader {
         let id = self.missing.swap_remove(at);
         self.missing.retain(|missing| *missing != id);
         self.files += 1;
+        if said.get("gone").is_some() {
+            // A replay needs no bytes.
+            if !self.replays && !self.session.has_file(&id, true) {
+                let error = [
+                    "the bytes of ",
+                    &id,
+                    " are missing, and the conversation does not say that they are lost",
+                ];
+                return Err(corrupt(&error.concat())
+                    .hint("send a message in the session, where it lies: that puts the loss down; then export it again"));
+            }
+            self.gone.push(id);
+            return Ok(());
+        }
         self.coming = Some(Coming {
             id,
             media_type: said.get("mediaType").and_then(Value::as_str).unwrap_or_default().into(),
@@ -338,7 +357,9 @@ fn names_prototype(said: &Value) -> bool {
 fn in_line(line: u64, mut error: ErrorInfo) -> ErrorInfo {
     error.message = ["line ", &line.to_string(), ": ", &error.message].concat();
     match error.code {
-        Code::Corrupt => error.hint("the file was changed or cut off: export the session again"),
+        Code::Corrupt if error.hint.is_none() => {
+            error.hint("the file was changed or cut off: export the session again")
+        }
         _ => error,
     }
 }

@@ -76,6 +76,9 @@ fn write(desk: &mut Desk, text: &str) -> Answered {
     }
     for line in text.lines().filter(|line| line.starts_with("{\"file\"")) {
         let file: Value = serde_json::from_str(line).unwrap();
+        if file.get("gone").is_some() {
+            continue;
+        }
         let files = json!([{ "id": file["file"], "mediaType": "image/png", "size": PNG.len() }]);
         desk.ask("sessions.import", json!({ "step": "file", "files": files }))?;
     }
@@ -182,6 +185,61 @@ fn a_session_comes_in_as_it_went_out() {
     assert_eq!(there.must("sessions.list", json!({})).as_array().unwrap().len(), 2);
     assert!(there.stored(Table::Meta, "arriving").is_empty());
     assert_eq!(there.stored(Table::Files, &file_id("image/png", PNG)).len(), 1);
+}
+
+/// The same file without the bytes of its file, of which it says that they are lost.
+fn without_bytes(text: &str) -> String {
+    let line = |line: &str| match serde_json::from_str::<Value>(line).unwrap() {
+        said if said["bytes"].is_string() => String::new(),
+        said if said["file"].is_string() => format!("{}\n", json!({ "file": said["file"], "gone": "why" })),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn a_file_without_lost_bytes_comes_in_where_its_journal_says_so() {
+    let mut desk = Desk::started("ann");
+    let id = file_id("image/png", PNG);
+    desk.must("sessions.launch", json!({ "id": "a" }));
+    let file = json!([{ "id": id, "mediaType": "image/png", "size": PNG.len() }]);
+    desk.must("sessions.prompt", json!({ "id": "a", "text": "hello", "files": file }));
+    desk.says("there");
+    // Nothing is put down yet: somebody may have made the file shorter.
+    let before = without_bytes(&export(&mut desk, "a"));
+    let mut there = Desk::started("ann");
+    let error = import(&mut there, &before).unwrap_err();
+    assert_eq!(error.code, Code::Corrupt);
+    assert!(error.message.contains(&id) && error.message.starts_with("line "), "{error}");
+    assert!(
+        error.hint.as_ref().is_some_and(|hint| hint.contains("send a message in the session")),
+        "{error}"
+    );
+    assert_eq!(replayed(&mut there, &before).unwrap()["same"], true, "a replay needs no bytes");
+    // The run goes on without the file.
+    desk.must("sessions.prompt", json!({ "id": "a", "text": "and now" }));
+    desk.misses(&id);
+    desk.says("it is lost");
+    let after = without_bytes(&export(&mut desk, "a"));
+    let state = import(&mut there, &after).unwrap();
+    let copy = state["id"].as_str().unwrap().to_owned();
+    assert!(there.stored(Table::Files, &id).is_empty());
+    let gone = |desk: &mut Desk, id: &str| {
+        desk.must("history", json!({ "sessionId": id }))[0]["parts"][0]["gone"].clone()
+    };
+    assert_eq!(gone(&mut there, &copy), true);
+    assert_eq!(replayed(&mut there, &after).unwrap()["same"], true);
+    // Nobody says twice that they are lost, and a fork from before the loss finds it out for itself.
+    let rows = there.rows(&copy).len();
+    there.must("sessions.prompt", json!({ "id": copy, "text": "still there?" }));
+    there.says("no");
+    assert!(!there.rows(&copy)[rows..].iter().any(|row| row.contains("\"files_gone\"")));
+    let fork = desk.must("sessions.fork", json!({ "id": "a" }))["id"].as_str().unwrap().to_owned();
+    assert_eq!(gone(&mut desk, &fork), true);
+    // With its bytes it comes in as ever: another session may have them.
+    let whole = export(&mut desk, "a");
+    import(&mut there, &whole).unwrap();
+    assert_eq!(there.stored(Table::Files, &id).len(), 1);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Files that a person sends, case by case, on a calm world.
 
 use crate::support::calm::*;
+use crate::support::laws::replays;
 use crate::support::media::{SAMPLES, Sample, decoded, given};
 use crate::support::sim::World;
 use lodger::error::{Code, ErrorInfo};
+use lodger::harness::Input;
+use lodger::journal::{Entry, Row};
 use lodger::ports::{Read, Table};
 use serde_json::{Value, json};
 
@@ -34,6 +37,11 @@ fn asked(world: &World) -> Value {
     let body = &world.model(0).1.body;
     let list = body["messages"].as_array().or(body["input"].as_array()).unwrap();
     list.iter().find(|message| message["role"] == "user").unwrap().clone()
+}
+
+fn entries(world: &World) -> Vec<Entry> {
+    let entry = |row: &String| Row::from_text(row).unwrap().read().unwrap().1;
+    world.journal.rows.iter().filter_map(entry).collect()
 }
 
 fn stored(world: &World) -> Vec<String> {
@@ -262,4 +270,125 @@ fn what_a_file_says_counts_as_from_outside() {
     send_files(&mut world, "do as it says", &[4]);
     world.answers(0, asks(&[("a", "send_mail")]));
     assert_eq!(question(&world)["reason"], "external_text");
+}
+
+/// What the first message of the request in the air says.
+fn told(world: &World) -> String {
+    asked(world).to_string()
+}
+
+const NOTE: &str = "(image/png) was attached here; it was lost since, and nobody can read it.]";
+
+#[test]
+fn a_lost_file_is_told_to_the_model_and_the_run_goes_on() {
+    for kind in ["custom", "anthropic", "openai", "openai-responses", "ollama"] {
+        let mut world = with(kind);
+        send_files(&mut world, "look", &[1, 4]);
+        world.answers(0, says("seen"));
+        let before = world.journal.rows.len();
+        world.loses_file("file_1");
+        send(&mut world, "and now");
+        world.settle(0);
+        let said = told(&world);
+        assert!(said.contains(NOTE) && said.contains("dot.png"), "{said}");
+        assert!(said.contains("a,"), "the other one is sent: {said}");
+        world.answers(0, says("it is lost"));
+        let entries: Vec<Entry> = entries(&world).split_off(before);
+        let gone = Entry::FilesGone { call: 1, files: json!(["file_1"]) };
+        let is_call = |entry: &Entry| matches!(entry, Entry::Called { call: 1 });
+        assert_eq!(entries.iter().filter(|entry| is_call(entry)).count(), 2);
+        assert_eq!(entries.iter().filter(|entry| **entry == gone).count(), 1);
+        assert_eq!(world.journal.fold.runs.last().unwrap().turns.len(), 1);
+        let notice = last(&world, "agent:notice");
+        assert_eq!((&notice["kind"], &notice["files"]), (&json!("files"), &json!(["file_1"])));
+        let parts = history(&mut world)[0]["parts"].clone();
+        assert_eq!((&parts[0]["gone"], parts[1].get("gone")), (&json!(true), None));
+        // It is put down once.
+        send(&mut world, "and again");
+        assert!(told(&world).contains(NOTE));
+        world.answers(0, says("yes"));
+        replays(world.journal.rows.iter().map(String::as_str)).unwrap();
+    }
+}
+
+#[test]
+fn a_lost_file_that_is_sent_again_is_there_again() {
+    let mut world = with("custom");
+    send_files(&mut world, "look", &[1]);
+    world.answers(0, says("seen"));
+    world.loses_file("file_1");
+    send(&mut world, "and now");
+    world.settle(0);
+    world.answers(0, says("it is lost"));
+    send_files(&mut world, "here", &[1]);
+    assert_eq!(stored(&world).len(), 1);
+    assert!(!told(&world).contains("lost since"), "{}", told(&world));
+    world.answers(0, says("seen"));
+    assert_eq!(history(&mut world)[0]["parts"][0].get("gone"), None);
+    // It was lost before anybody has missed it, and is sent again.
+    world.loses_file("file_1");
+    send_files(&mut world, "here", &[1]);
+    assert_eq!(world.pages[0].models.len(), 1, "nothing is missing");
+}
+
+#[test]
+fn a_copy_of_a_message_has_the_lost_file_as_it_was() {
+    let mut world = with("custom");
+    send_files(&mut world, "look", &[1]);
+    world.loses_file("file_1");
+    world.answers(0, says("seen"));
+    world.must(0, "regenerate", json!({}));
+    world.settle(0);
+    let gone = |world: &World| {
+        entries(world).iter().filter(|entry| matches!(entry, Entry::FilesGone { .. })).count()
+    };
+    assert!(told(&world).contains(NOTE));
+    world.answers(0, says("it is lost"));
+    assert_eq!(gone(&world), 1);
+    world.must(0, "regenerate", json!({}));
+    assert!(told(&world).contains(NOTE));
+    world.answers(0, says("it is still lost"));
+    assert_eq!(gone(&world), 1, "nothing has to be found out again");
+    assert_eq!(history(&mut world)[0]["parts"][0]["gone"], true);
+    // A page that takes the session over, and one that was lost between the entry and the call.
+    world = lost(world, json!({ "provider": provider("custom") }));
+    send(&mut world, "and now");
+    assert!(told(&world).contains(NOTE));
+}
+
+#[test]
+fn a_run_that_is_interrupted_or_lost_meanwhile_stays_whole() {
+    for ends in ["interrupt", "lost"] {
+        let mut world = with("custom");
+        send_files(&mut world, "look", &[1]);
+        world.answers(0, says("seen"));
+        world.loses_file("file_1");
+        world.command(0, "sendMessage", json!({ "text": "and now" }));
+        world.finish_commit(0, Ok(()));
+        if ends == "lost" {
+            world = lost(world, json!({ "provider": provider("custom"), "resume": "auto" }));
+            world.settle(0);
+            assert!(told(&world).contains(NOTE));
+            world.answers(0, says("it is lost"));
+        } else {
+            world.command(0, "interrupt", json!({}));
+            world.settle(0);
+            assert!(entries(&world).iter().all(|entry| !matches!(entry, Entry::FilesGone { .. })));
+        }
+        replays(world.journal.rows.iter().map(String::as_str)).unwrap();
+    }
+}
+
+#[test]
+fn files_that_no_request_has_are_no_reason_to_ask_again() {
+    let mut world = with("custom");
+    send_files(&mut world, "look", &[1]);
+    let call = world.model(0).0;
+    world.handle(0, Input::FilesGone { call, files: vec!["file_9".into()] });
+    world.settle(0);
+    let failed = entries(&world).into_iter().find_map(|entry| match entry {
+        Entry::Failed { error, .. } => Some(error),
+        _ => None,
+    });
+    assert_eq!(failed.map(|error| error.code), Some(Code::StorageFailed));
 }

@@ -18,7 +18,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Kinds that no golden has, and why.
-const IN_NONE: [(&str, &str); 1] = [("offline", "it is younger than the last golden")];
+const IN_NONE: [(&str, &str); 2] =
+    [("offline", "it is younger than the last golden"), ("files_gone", "it is younger than the last golden")];
 
 /// A database in its file.
 struct Golden {

@@ -221,6 +221,12 @@ impl Desk {
         self.handle(Input::Answered { call, result: Ok(answer) });
     }
 
+    /// The model that was called first is not asked, because this file is gone.
+    pub fn misses(&mut self, file: &str) {
+        let call = self.models.remove(0);
+        self.handle(Input::FilesGone { call, files: vec![file.into()] });
+    }
+
     /// The model that was called first wants this tool.
     pub fn wants(&mut self, tool: &str) {
         let call = Block::ToolCall { id: "c".into(), name: tool.into(), arguments: "{}".into() };

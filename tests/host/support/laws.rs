@@ -63,8 +63,10 @@ pub struct Journal {
     pub waited: BTreeSet<String>,
     /// How many entries of each kind there were.
     pub kinds: BTreeMap<String, u64>,
-    /// The model calls of each run that were made, and how often each of their keys was refused.
-    called: BTreeMap<(String, u64), (u64, u64)>,
+    /// The model calls of each run that were made, and how often each of their keys was refused, or files were gone.
+    called: BTreeMap<(String, u64), (u64, u64, u64)>,
+    /// The files whose bytes the world has taken away, and that no message has brought again.
+    pub lost_files: BTreeSet<String>,
     /// The latest `cleared`.
     pub cleared: u64,
     /// When the latest entry was written.
@@ -96,6 +98,7 @@ impl Journal {
             waited: BTreeSet::new(),
             kinds: BTreeMap::new(),
             called: BTreeMap::new(),
+            lost_files: BTreeSet::new(),
             cleared: 0,
             hash: GENESIS.into(),
             at: 0,
@@ -148,7 +151,10 @@ impl Journal {
                 }
                 Write::Put { table: Table::Pages | Table::Versions, .. } => pages += 1,
                 Write::DeletePrefix { table: Table::Pages, .. } => pages += 1,
-                Write::Put { table: Table::Files, .. } => files += 1,
+                Write::Put { table: Table::Files, key, .. } => {
+                    files += 1;
+                    self.lost_files.retain(|id| *key != vec![Part::from(id.as_str())]);
+                }
                 // That none is deleted which somebody refers to is looked at below.
                 Write::DeletePrefix { table: Table::Files, prefix } => {
                     law(prefix.len() == 1, || "more than a file was deleted".into())?;
@@ -190,7 +196,8 @@ impl Journal {
         let accepts = |kind: &String| kind == "prompt" || kind == "queued";
         law(files == 0 || appended.iter().any(accepts), || "files without a message".into())?;
         let there = files_of(disk);
-        let missing: Vec<String> = self.files().filter(|id| !there.contains(id)).collect();
+        let is_there = |id: &String| there.contains(id) || self.lost_files.contains(id);
+        let missing: Vec<String> = self.files().filter(|id| !is_there(id)).collect();
         law(missing.is_empty(), || format!("the bytes of {missing:?} are not there"))?;
         self.page_tools_made_their_change(commit, pages > 0)?;
         let rows = Read::all(Table::Entries, vec![SESSION.into()]);
@@ -240,15 +247,29 @@ impl Journal {
             match entry {
                 Entry::Prompt { files, .. } if !files.is_empty() => self.outside = header.seq,
                 Entry::Called { call } => {
-                    let (made, refused) = self.called.entry((run.clone(), *call)).or_default();
-                    law(*made == *refused, || format!("call {call} of {run} is made twice with one key"))?;
+                    let (made, refused, gone) = self.called.entry((run.clone(), *call)).or_default();
+                    law(*made == *refused + *gone, || {
+                        format!("call {call} of {run} is made twice for nothing")
+                    })?;
                     *made += 1;
                 }
                 Entry::KeyRefused { call } => {
-                    let (made, refused) = self.called.entry((run.clone(), *call)).or_default();
+                    let (made, refused, gone) = self.called.entry((run.clone(), *call)).or_default();
                     *refused += 1;
-                    let once = (*made, *refused) == (1, 1);
+                    let once = *refused == 1 && *made == *refused + *gone;
                     law(once, || format!("{refused} keys are refused in {made} calls {call} of {run}"))?;
+                }
+                Entry::FilesGone { call, files } => {
+                    let (made, refused, gone) = self.called.entry((run.clone(), *call)).or_default();
+                    *gone += 1;
+                    law(*made == *refused + *gone, || format!("call {call} of {run} was not made"))?;
+                    let files = files.as_array().ok_or("files that are no list")?;
+                    law(!files.is_empty(), || "no file is gone".into())?;
+                    for file in files {
+                        let id = file.as_str().unwrap_or_default();
+                        let told = self.fold.files().any(|file| file.id == id && !file.gone);
+                        law(told, || format!("{id} is gone, and no request has it"))?;
+                    }
                 }
                 Entry::PermissionAsked { tool_call, request, reason, .. } => {
                     self.wait(&run);
@@ -663,7 +684,7 @@ fn ids(messages: &[Value]) -> Vec<String> {
     messages.iter().map(|message| message["id"].as_str().unwrap_or_default().into()).collect()
 }
 
-fn files_of(disk: &MemoryStore) -> Vec<String> {
+pub fn files_of(disk: &MemoryStore) -> Vec<String> {
     let id = |(key, _): (Key, String)| match key.into_iter().next() {
         Some(Part::Text(id)) => id,
         other => panic!("a file under {other:?}"),
@@ -953,8 +974,14 @@ impl RunTold {
         let part = detail["part"].as_u64().ok_or("a chunk without a part")?;
         let text = detail["text"].as_str().filter(|text| !text.is_empty()).ok_or("an empty chunk")?;
         if (again || self.cut) && detail["offset"] == 0 {
-            self.replaced |= !self.parts.split_off(&part).is_empty() && self.cut;
-            self.cut = false;
+            // The new answer may begin with a call, which is no chunk.
+            let cut = if std::mem::take(&mut self.cut) {
+                std::mem::take(&mut self.latest)
+            } else {
+                BTreeSet::new()
+            };
+            self.replaced |= !cut.is_empty();
+            self.parts.retain(|known, _| *known < part && !cut.contains(known));
         }
         let shown = self.parts.entry(part).or_default();
         let offset = shown.encode_utf16().count() as u64;

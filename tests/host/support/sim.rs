@@ -9,7 +9,7 @@
 
 use super::anthropic_rules::Signed;
 use super::engine::guarded;
-use super::laws::{Journal, Law, SESSION, Told, law, same};
+use super::laws::{Journal, Law, SESSION, Told, files_of, law, same};
 use super::media::{self, SAMPLES};
 use super::script::{self, Plan};
 use super::strict::check_request;
@@ -20,7 +20,7 @@ use lodger::harness::{
     Options, Provider, rooms_of,
 };
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
-use lodger::ports::marks::fill;
+use lodger::ports::marks::{Piece, fill, pieces};
 use lodger::ports::{Commit, HttpRequest, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::protocol::read;
 use lodger::rooms::{Room, Rooms, entered};
@@ -60,6 +60,8 @@ pub struct Faults {
     pub rooms: bool,
     /// Tools and answers have schemas that few have.
     pub schemas: bool,
+    /// The bytes of files are lost.
+    pub files: bool,
     /// The page tools are there, which makes every start dearer.
     pub page_tools: bool,
 }
@@ -79,6 +81,7 @@ impl Faults {
         changes: true,
         rooms: true,
         schemas: true,
+        files: true,
         page_tools: true,
     };
 
@@ -103,6 +106,7 @@ impl Faults {
         without(|f| &mut f.changes);
         without(|f| &mut f.rooms);
         without(|f| &mut f.schemas);
+        without(|f| &mut f.files);
         without(|f| &mut f.late);
         without(|f| &mut f.page_tools);
         ways
@@ -183,6 +187,8 @@ pub struct Page {
     /// Whether that of schemas is.
     has_schemas: Rc<Cell<bool>>,
     signing: Vec<(u64, Vec<String>)>,
+    /// Model calls that are not made, and the files that they miss.
+    unsent: Vec<(CallKey, Vec<String>)>,
     wants_lock: bool,
     /// It waits to hear whether anybody holds the lock.
     peeks: bool,
@@ -215,6 +221,8 @@ enum What {
     Theft,
     Robbed,
     Late,
+    Loss,
+    Unsent,
     Command,
 }
 
@@ -344,6 +352,7 @@ impl World {
             rooms: rooms_of(page_tools),
             has_schemas,
             signing: Vec::new(),
+            unsent: Vec::new(),
             wants_lock: false,
             peeks: false,
             has_lock: false,
@@ -512,6 +521,7 @@ impl World {
             }
             Action::Abort(call) => {
                 page.sent.remove(&call);
+                page.unsent.retain(|(unsent, _)| *unsent != call);
                 if page.models.remove(&call).is_some() {
                     page.gone_models.push(call);
                 }
@@ -539,6 +549,7 @@ impl World {
             Action::Close => {
                 page.closed = true;
                 page.called.clear();
+                page.unsent.clear();
                 page.models.clear();
                 if self.holder == Some(at) {
                     self.holder = None;
@@ -633,12 +644,21 @@ impl World {
         };
         let lacks = wire.rooms().but(page.rooms);
         law(lacks.is_empty(), || format!("a model is called without {lacks:?}"))?;
-        let json = fill(&json, |id| {
-            // Only what is stored can be sent.
-            let row = Read::all(Table::Files, vec![id.into()]);
-            media::bytes(id).filter(|_| !self.disk.read(&row).is_empty())
+        // Only what is stored can be sent.
+        let there = |id: &str| !self.disk.read(&Read::all(Table::Files, vec![id.into()])).is_empty();
+        let asked = pieces(&json).into_iter().filter_map(|piece| match piece {
+            Piece::File(id, _) => Some(id.to_owned()),
+            Piece::Text(_) => None,
         });
-        let json = json.ok_or("a request lacks the bytes of a file")?;
+        let missing: BTreeSet<String> = asked.filter(|id| !there(id)).collect();
+        if !missing.is_empty() {
+            law(missing.is_subset(&self.journal.lost_files), || {
+                format!("a request lacks the bytes of {missing:?}, and they were not lost")
+            })?;
+            page.unsent.push((call, missing.into_iter().collect()));
+            return Ok(());
+        }
+        let json = fill(&json, media::bytes).ok_or("a request with a file that was never sent")?;
         let body: Value = serde_json::from_str(&json).map_err(|_| "a request that is no JSON")?;
         // The other one of the page's own functions.
         let name = if name == "custom" && body["model"] == "m" { "custom m".into() } else { name };
@@ -872,6 +892,21 @@ impl World {
         self.handle(page, Input::Account { read, result: Ok(rows) });
     }
 
+    /// The harness hears of a model call that was not made.
+    fn finish_unsent(&mut self, page: usize) {
+        let (call, files) = self.pages[page].unsent.remove(0);
+        self.handle(page, Input::FilesGone { call, files });
+    }
+
+    /// The bytes of a file go, and nobody is told.
+    pub fn loses_file(&mut self, id: &str) {
+        self.note("files that are lost");
+        let prefix = vec![id.into()];
+        let writes = vec![Write::DeletePrefix { table: Table::Files, prefix }];
+        self.disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+        self.journal.lost_files.insert(id.into());
+    }
+
     // The calm side.
 
     /// Finishes commits, reads and locks until the page waits for a model, a function, the time or a person.
@@ -892,6 +927,8 @@ impl World {
                 self.answer_lock(page);
             } else if !self.pages[page].reads.is_empty() {
                 self.finish_read(page, 0, false);
+            } else if !self.pages[page].unsent.is_empty() {
+                self.finish_unsent(page);
             } else if !self.pages[page].accounts.is_empty() || !self.pages[page].signing.is_empty() {
                 self.finish_account(page);
             } else if self.pages[page].commit.is_some() {
@@ -1067,6 +1104,8 @@ impl World {
             (What::Theft, if faults.thefts && holds { 3 } else { 0 }),
             (What::Robbed, if page.robbed { 20 } else { 0 }),
             (What::Late, if faults.late { 10 } else { 0 }),
+            (What::Loss, if faults.files { 4 } else { 0 }),
+            (What::Unsent, if page.unsent.is_empty() { 0 } else { 140 }),
             (What::Command, 80),
         ];
         let sum: u32 = weights.iter().map(|(_, weight)| weight).sum();
@@ -1120,6 +1159,14 @@ impl World {
                 self.handle(at, Input::LockLost);
             }
             What::Late => self.late(at),
+            What::Loss => {
+                let ids: Vec<String> = files_of(&self.disk);
+                if !ids.is_empty() {
+                    let id = &ids[self.rng.usize(..ids.len())];
+                    self.loses_file(id);
+                }
+            }
+            What::Unsent => self.finish_unsent(at),
             What::Command => self.random_command(at, faults),
         }
     }

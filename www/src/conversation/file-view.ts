@@ -1,17 +1,20 @@
 // A file that was sent with a message, as the conversation shows it.
 //
 // Decides: a picture is shown and opens in a tab of its own. Anything else can be saved, and is never opened here,
-// because it might be a page with scripts. Promises: bytes are read when they are shown or asked for. Its object URL
+// because it might be a page with scripts. What is lost is a name and says so. Promises: bytes are read when they are shown or asked for. Its object URL
 // ends with it.
 import type { FilePart } from "lodger";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import { isPicture, sizeOf } from "./attachments.ts";
 
+const GONE = "not there any more";
+
 /** One file of a message. */
 export class FileView {
   readonly element: HTMLElement;
   readonly id: string;
+  readonly gone: boolean;
   readonly #note = h("span", { class: "file-note" });
   #url: string | null = null;
   #over = false;
@@ -21,9 +24,12 @@ export class FileView {
     private readonly load: (id: string) => Promise<Blob>,
   ) {
     this.id = part.fileId;
+    this.gone = part.gone === true;
     const name = part.filename ?? part.mediaType;
-    setText(this.#note, sizeOf(part.size));
-    if (isPicture(part.mediaType)) {
+    setText(this.#note, part.gone ? GONE : sizeOf(part.size));
+    if (part.gone) {
+      this.element = h("div", { class: "sent-file" }, h("p", { class: "sent-document", "data-testid": "gone-file" }, iconNode("file"), h("span", { class: "attachment-name" }, name), this.#note));
+    } else if (isPicture(part.mediaType)) {
       const link = h("a", { class: "sent-picture", target: "_blank", rel: "noopener", title: name, "data-testid": "sent-picture" }, h("img", { alt: `Attached image: ${name}` }), h("span", { class: "visually-hidden" }, " (opens in a new tab)"));
       this.element = h("div", { class: "sent-file" }, link);
       void this.#show(link);
@@ -60,7 +66,7 @@ export class FileView {
       // The browser has taken it up when the click is over; some look a moment later.
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
     } catch {
-      setText(this.#note, "not there any more");
+      setText(this.#note, GONE);
     }
   }
 }

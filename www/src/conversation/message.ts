@@ -164,7 +164,7 @@ export class MessageView {
 
   #part(i: number, part: Part, open: boolean, around: Surroundings): void {
     let view = this.#views[i];
-    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.card.continues(part)) && (view.type !== "file" || part.type !== "file" || view.file.id === part.fileId);
+    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.card.continues(part)) && (view.type !== "file" || part.type !== "file" || (view.file.id === part.fileId && view.file.gone === (part.gone === true)));
     if (!view || !same) {
       const fresh = make(part, this.message.role, around);
       if (view) {

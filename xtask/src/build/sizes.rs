@@ -23,15 +23,15 @@ const FIRST: [(&str, &[&str], usize); 2] = [
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 15] = [
     ("anthropic", 4_230),
-    ("carry", 15_500),
+    ("carry", 15_780),
     ("chat", 5_810),
     ("more", 17_500),
     ("pages", 31_300),
-    ("past", 57_000),
+    ("past", 58_660),
     ("responses", 5_040),
     ("schema", 12_530),
     ("client/lost.js", 240),
-    ("client/session-files.js", 2_200),
+    ("client/session-files.js", 2_330),
     ("host/sizes.js", 550),
     ("lodger/offline", 6_860),
     ("lodger/prompt-api", 3_840),
