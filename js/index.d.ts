@@ -1076,9 +1076,9 @@ export interface SearchHit { slug: string; title: string; snippet: string; score
 export interface Verified {
   /** Of all that is signed. `tampered`: it is not what was written. */
   hmac_status: HmacStatus;
-  /** How many entries there are by the session's head. */
+  /** How many entries there are by the session's head; where that is damaged, by the entries themselves. */
   entries: number;
-  /** The first entry that is not as it was written, and what is wrong there. */
+  /** The first entry that is not as it was written, and what is wrong there. `seq` is 0 where that is the head. */
   damaged?: { seq: number; why: string };
 }
 
@@ -1117,9 +1117,10 @@ export interface SessionState {
   /** When it was archived; its next run ends that. */
   archived?: string;
   /**
-   * Its rows are not what was written, first in the entry `seq`; absent where nobody has found such a thing. Everything else works;
-   * what would write to this session rejects with `corrupt`, and the hint says what can be done. It is found when the session is
-   * read: those with an open run, and the first one, at each start.
+   * Its rows are not what was written, first in the entry `seq` (0: what says how it stands, its head); absent where nobody has
+   * found such a thing. Everything else works; what would write to this session rejects with `corrupt`, and the hint says what can
+   * be done. It is found when the session is read: those with an open run, and the first one, at each start. One that the agent
+   * works in goes on.
    */
   damaged?: { seq: number; why: string };
   [field: string]: unknown;
@@ -1212,8 +1213,8 @@ export interface Sessions {
    */
   recover(id: string, options: { action?: "reconnect" | "resume"; reason?: string; detail?: string }): Promise<SessionState>;
   /**
-   * All sessions, the last changed first; one with damaged rows says so (`damaged`). Fails if what says how a session stands was
-   * changed from outside; with verification it is shown.
+   * All sessions, the last changed first; one that is damaged says so (`damaged`). Where what says how a session stands was changed
+   * from outside, it is shown as it is stored.
    */
   list(): Promise<SessionState[]>;
   list(options: { withVerification: true }): Promise<{ session: SessionState; hmac_status: HmacStatus }[]>;
@@ -1234,7 +1235,8 @@ export interface Sessions {
   archive(id: string): Promise<SessionState>;
   /**
    * Its journal from the entry `from` on. In place of entries that are damaged stands one with the type `damaged`: `from` is the first,
-   * `seq` the last of them, `why` what is wrong, `hash` empty.
+   * `seq` the last of them, `why` what is wrong, `hash` empty. Such a one stands behind the last entry too, where nothing says that
+   * it is the last.
    */
   journal(id: string, options?: { from?: number; limit?: number }): Promise<SessionEvent[]>;
   /** Its events (`prompt_received`, `run_completed`, …) from that entry on; the next page begins behind the last one's `seq`. */
@@ -1256,7 +1258,7 @@ export interface Sessions {
    * What is written while it is read is not in it. A journal of 100 MB needs the memory of a page of it. Of a damaged session it has
    * what is stored, and says where it is damaged; no import takes such a file.
    *
-   * @throws {LodgerError} `session_not_found`, `corrupt`: what says how the session stands was changed.
+   * @throws {LodgerError} `session_not_found`, `corrupt`: its rows are another session's.
    */
   export(id: string, options?: { format?: "journal" | "markdown" | "json" }): Promise<Blob>;
   /**
@@ -1287,7 +1289,8 @@ export interface Sessions {
    * that can be read is taken along, as `launch({ messages })` takes it: files by name only, receipts and what was used up not at
    * all. The damaged session stays, and the new one has its id with a number. With `replace` it takes the damaged one's place,
    * which is gone then: export that before. A run that was open is interrupted, what was always allowed is not any more, nothing waits in its
-   * queue. Its event `salvaged` says where the damage was. Where rows before it cannot be proven, its `hmac_status` is `unverified`.
+   * queue. Its event `salvaged` says where the damage was. Where rows before it, or where they end, cannot be proven, its
+   * `hmac_status` is `unverified`.
    *
    * @throws {LodgerError} `invalid_arguments`: nothing is damaged. `busy`, `permission_denied`.
    */

@@ -7,6 +7,7 @@ export const ROOMS = {
   chat: () => new URL("./rooms/chat.wasm", import.meta.url),
   responses: () => new URL("./rooms/responses.wasm", import.meta.url),
   pages: () => new URL("./rooms/pages.wasm", import.meta.url),
+  upkeep: () => new URL("./rooms/upkeep.wasm", import.meta.url),
   carry: () => new URL("./rooms/carry.wasm", import.meta.url),
   schema: () => new URL("./rooms/schema.wasm", import.meta.url),
   more: () => new URL("./rooms/more.wasm", import.meta.url),

@@ -31,6 +31,9 @@ rooms! {
     Responses = "responses";
     /// The pages of a workspace, and the tools for them.
     Pages = "pages";
+    /// What is done with pages now and then: they are moved and renamed, asked for their links and earlier contents, brought
+    /// back from the trash, and put right where they are damaged.
+    Upkeep = "upkeep";
     /// Export, import, replay and fork.
     Carry = "carry";
     /// What few JSON Schemas have: references, alternatives, patterns.

@@ -24,6 +24,7 @@ use crate::ports::{Rows, Table, Write};
 use crate::protocol::{Command, Request};
 use crate::rooms::{Room, enter};
 use crate::session::carry::{Reader, Salvaged, salvage};
+use crate::session::damage::Damage;
 use crate::session::record::Record;
 use crate::session::{Session, operator};
 use serde_json::Value;
@@ -187,13 +188,14 @@ impl Harness {
         if stored.entries().is_empty() && stored.head.is_none() {
             return Err(no_session(session));
         }
-        let removed = stored.believed_head(&self.core, &waiting).and_then(removed_by);
-        self.core.must_be_there(request.command, session, removed)?;
         let doubted = stored.doubted(&self.core, session, signatures);
         let survey = stored.survey(&self.core, session, &doubted)?;
         let Salvaged { session: copy, rows, rest } =
             salvage(session, &self.core.sessions.engine, &survey, fresh);
-        let by_head = stored.believed_head(&self.core, &waiting).and_then(|head| head.get("record"));
+        let head = stored.believed_head(&self.core, &waiting);
+        let removed = head.map_or(copy.removed_at(), removed_by);
+        self.core.must_be_there(request.command, session, removed)?;
+        let by_head = head.and_then(|head| head.get("record"));
         let by_head = by_head.and_then(|record| Record::read(record).ok());
         let record = by_head.as_ref().or(copy.record());
         operator::may(
@@ -209,8 +211,9 @@ impl Harness {
                     .invalid("finds no damage in this session")
                     .hint("sessions.fork() copies it"));
             }
-            (None, Err(error)) => stored.elsewhere(&error),
+            (None, Err(error)) => Damage::of_head(&error.message),
         };
+        self.core.set_aside(session, damage.clone());
         if self.core.current(session).is_some() {
             let error = ErrorInfo::new(Code::Busy, "a run works in this session");
             return Err(error.hint("interrupt it first"));
@@ -222,8 +225,7 @@ impl Harness {
         }
         must_be_alone(&self.core)?;
         let integrity = match self.core.head_integrity(session) {
-            Integrity::Verified if !survey.proven => Integrity::Unverified,
-            Integrity::Tampered => Integrity::Unverifiable,
+            Integrity::Verified | Integrity::Tampered if !survey.proven => Integrity::Unverified,
             integrity => integrity,
         };
         let replaces = request.args().says("replace").then(|| stored.head.clone());

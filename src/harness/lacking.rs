@@ -43,7 +43,8 @@ impl Harness {
                 let after = self.reads.under_way.get(*read);
                 let past = after.is_some_and(|after| self.tells_of_the_past(after, rows));
                 let rare = rare(&|| after.is_some_and(After::folds) && have_rare_schema(rows));
-                Rooms::given(past, Room::Past).and(rare)
+                let upkeep = self.runner.pages.needs_upkeep(*read);
+                Rooms::given(past, Room::Past).and(Rooms::given(upkeep, Room::Upkeep)).and(rare)
             }
             Input::Account { result: Ok(skills), .. } => Rooms::given(!skills.is_empty(), Room::More),
             _ => Rooms::NONE,
@@ -84,6 +85,9 @@ impl Harness {
             match input {
                 _ if !self.lacks(&input).has(room) => self.deferred.push((at, input)),
                 Input::Command { id, .. } => self.core.reply_now(id, Err(error.clone())),
+                Input::Read { read, .. } if self.runner.pages.awaits(read) => {
+                    self.runner.pages.rows_came(&mut self.core, read, Err(error.clone()));
+                }
                 Input::Read { read, .. } | Input::Account { read, .. } => {
                     if let Some(after) = self.reads.under_way.remove(read) {
                         self.not_understood(after, &error);

@@ -44,11 +44,16 @@ impl Harness {
     /// Nothing is stored of the session that a command would read.
     pub(in crate::harness) fn look_at_nothing(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
         self.core.by = waiting.by.clone();
-        let Waiting { command, session, request, .. } = &waiting;
         // A start may have come first.
-        if self.core.sessions.has(session) {
+        if self.core.sessions.has(&waiting.session) {
             return self.dispatch_waiting(waiting);
         }
+        // Where the head is gone, all that is left may be packed.
+        if !waiting.whole {
+            self.reads.look_at(&mut self.core, Waiting { whole: true, tail: None, ..waiting });
+            return Ok(());
+        }
+        let Waiting { command, session, request, .. } = &waiting;
         if session != DEFAULT_SESSION {
             return Err(no_session_for(request.command, session));
         }
@@ -106,12 +111,15 @@ impl Harness {
             }
             Source::End | Source::Fold => {}
         }
-        if waiting.tail.is_none() && !waiting.whole && stored.lacks_the_past() {
-            self.reads.look_at(&mut self.core, Waiting { whole: true, ..waiting });
+        let in_part = match &waiting.tail {
+            None => stored.lacks_the_past() || stored.is_open(&self.core, &waiting.session),
+            Some(tail) => tail.seq == 0 && stored.is_open(&self.core, &waiting.session),
+        };
+        if in_part && !waiting.whole {
+            self.reads.look_at(&mut self.core, Waiting { whole: true, tail: None, ..waiting });
             return Ok(());
         }
         if let Some(tail) = waiting.tail.take() {
-            self.core.vouched(&waiting.session).accept("agent session state", &waiting.session)?;
             let removed = stored.believed_head(&self.core, &waiting).and_then(removed_by);
             self.core.must_be_there(waiting.request.command, &waiting.session, removed)?;
             return match self.reads.look_further(&mut self.core, &self.runner.calls, waiting, tail, rows)? {

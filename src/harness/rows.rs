@@ -20,7 +20,7 @@ use crate::rooms::{Room, enter};
 impl Harness {
     pub(in crate::harness) fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
         if self.runner.pages.awaits(read) {
-            return self.runner.pages.rows_came(&mut self.core, read, result);
+            return self.runner.pages.rows_came(&mut self.core, read, result.map_err(|error| error.info()));
         }
         let Some(after) = self.reads.under_way.remove(read) else { return };
         match result {

@@ -82,8 +82,11 @@ impl Harness {
         rows: &[Rows],
     ) {
         let read = sessions.iter().zip(rows.chunks(4));
-        let lacks =
-            read.clone().filter(|(id, rows)| !whole.contains(id) && Stored::of(rows).lacks_the_past());
+        let in_part = read.clone().filter(|(id, _)| !whole.contains(id));
+        let lacks = in_part.filter(|(id, rows)| {
+            let stored = Stored::of(rows);
+            stored.lacks_the_past() || stored.is_open(&self.core, id)
+        });
         let lacking = lacks.map(|(id, _)| id.clone()).list();
         if !lacking.is_empty() {
             return self.reads.load_again(&mut self.core, sessions, files, lacking);

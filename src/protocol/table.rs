@@ -7,7 +7,7 @@
 use super::Need::{Operator, Read, Recover, Work, Write};
 use super::Subject::{Id, IdOrRun, Run, Session, SessionOrRun, Worker};
 use super::{Need, Source, Subject};
-use crate::rooms::Room::{Carry, More, Pages, Past};
+use crate::rooms::Room::{Carry, More, Pages, Past, Upkeep};
 use crate::rooms::{Room, Rooms};
 
 /// What is known of a command.
@@ -250,21 +250,21 @@ commands! {
     /// Changes a page's content or metadata.
     PagesUpdate = row("pages.update", "slug content? metadata?{ expectedVersion?1").within(Pages) => own().gives("`Page`");
     /// Gives a page another title; links to it follow.
-    PagesRename = row("pages.rename", "slug title").within(Pages) => own().gives("`Page`");
+    PagesRename = row("pages.rename", "slug title").within(Pages).within(Upkeep) => own().gives("`Page`");
     /// Puts a page elsewhere in the tree. `parentSlug` is `null` for the top.
-    PagesMove = row("pages.move", "slug parentSlug= position?0").within(Pages) => own().gives("`Page`");
+    PagesMove = row("pages.move", "slug parentSlug= position?0").within(Pages).within(Upkeep) => own().gives("`Page`");
     /// Puts a page into the trash; of a damaged one what is whole of it.
     PagesDelete = row("pages.delete", "slug").within(Pages) => own();
     /// What is in the trash.
-    PagesTrash = row("pages.trash", "").within(Pages) => own().gives("`Page[]`");
+    PagesTrash = row("pages.trash", "").within(Pages).within(Upkeep) => own().gives("`Page[]`");
     /// Takes a page out of the trash, or makes a damaged one anew of what is whole.
-    PagesRestore = row("pages.restore", "slug").within(Pages) => own().gives("`Page`");
+    PagesRestore = row("pages.restore", "slug").within(Pages).within(Upkeep) => own().gives("`Page`");
     /// The pages that link to a page.
-    PagesBacklinks = row("pages.backlinks", "slug").within(Pages) => own().gives("`Page[]`");
+    PagesBacklinks = row("pages.backlinks", "slug").within(Pages).within(Upkeep) => own().gives("`Page[]`");
     /// What a page links to.
-    PagesOutgoingLinks = row("pages.outgoingLinks", "slug").within(Pages) => own().gives("`{ title, slug }[]`");
+    PagesOutgoingLinks = row("pages.outgoingLinks", "slug").within(Pages).within(Upkeep) => own().gives("`{ title, slug }[]`");
     /// The contents that a page has had.
-    PagesVersions = row("pages.versions", "slug limit?1").within(Pages) => own().gives("`PageVersion[]`");
+    PagesVersions = row("pages.versions", "slug limit?1").within(Pages).within(Upkeep) => own().gives("`PageVersion[]`");
     /// From here on this operator works here, or (`null`) nobody.
     // Alone: what is read meanwhile must not be read for the operator of before.
     SetOperator = row("setOperator", "operator?*").alone() => own();

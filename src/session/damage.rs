@@ -1,7 +1,8 @@
 //! A journal that is not as it was written: what of it can still be believed.
 //!
 //! Decides which rows are whole, by the chain of their hashes, and what a conversation is without the others. A row is
-//! believed where the rows before it tie it to the first one, or the rows behind it to the end that its head names.
+//! believed where the rows before it tie it to the first one, or the rows behind it to the end that its head names. Where
+//! nobody can be believed who says where it ends, there is a gap behind the last row, because more may be lost.
 //! Promises: what was put in the place of a row is never told. A whole journal has no damage. Leaves to others: signatures
 //! (`harness/core/integrity`), and what becomes of a damaged session (`harness/`).
 
@@ -11,20 +12,25 @@ use crate::journal::{Entry, Header, Row};
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Millis, Part, Rows};
+use crate::ports::{Key, Millis, Part, Rows};
 use crate::run::{Ended, Outcome};
 use serde_json::Value;
 
 /// The first place at which a session is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The number of the entry.
+    /// The number of the entry; 0: the head, which is none.
     pub seq: u64,
     /// What is wrong there.
     pub why: String,
 }
 
 impl Damage {
+    /// What is wrong is not in the rows.
+    pub fn of_head(why: &str) -> Damage {
+        Damage { seq: 0, why: why.into() }
+    }
+
     /// `{ seq, why }`.
     pub fn json(&self) -> Value {
         Object::new().number("seq", self.seq).text("why", &self.why).done()
@@ -64,6 +70,51 @@ pub enum Place {
     Whole(Header, Option<Entry>, Row),
     /// No such row.
     Lost(Gap),
+    /// Behind the last row: nobody says that it is the last one. What is stored of the head stands in it.
+    Open(Gap),
+}
+
+impl Place {
+    /// When it was written, if it is whole.
+    fn at(&self) -> Option<Millis> {
+        match self {
+            Place::Whole(header, ..) => Some(header.at),
+            Place::Lost(_) | Place::Open(_) => None,
+        }
+    }
+}
+
+/// Where a journal ends, by its head.
+#[derive(Clone, Copy, Debug)]
+pub enum End<'a> {
+    /// With the row of this number and hash.
+    At(u64, &'a str),
+    /// Nobody can be believed who says so; why.
+    Unknown(&'static str),
+}
+
+impl End<'_> {
+    /// The number and the hash of the last row.
+    fn known(&self) -> Option<(u64, &str)> {
+        match self {
+            End::At(seq, hash) => Some((*seq, hash)),
+            End::Unknown(_) => None,
+        }
+    }
+
+    /// An end from which these rows go on is an earlier one.
+    fn held_against(self, rows: &Rows) -> Self {
+        let Some((end, hash)) = self.known() else { return self };
+        let goes_on = |text: &str| {
+            let row = Row::from_text(text).ok()?;
+            (row.header()?.seq == end + 1 && row.follows(hash)).then_some(())
+        };
+        let behind = |key: &Key| matches!(key.get(1), Some(Part::Number(number)) if *number > end);
+        match rows.iter().any(|(key, text)| behind(key) && goes_on(text).is_some()) {
+            true => End::Unknown("rows go on behind the end that its head names"),
+            false => self,
+        }
+    }
 }
 
 /// A journal, place by place.
@@ -99,21 +150,23 @@ const LINKS: usize = 8;
 const MISSING: &str = "it is missing";
 const UNFIT: &str = "it does not fit the journal";
 
-/// What became of rows that go on from `begun`. `end`: the number and the hash of the last one, if somebody can be believed who says so. `doubted`:
-/// the numbers among these rows of those that somebody has changed although their hashes are right.
+/// What became of rows that go on from `begun`. `doubted`: the numbers among these rows of those that somebody has changed
+/// although their hashes are right. `head`: what is stored of it.
 ///
 /// # Errors
 /// `newer_version`: a newer package has written one.
 pub fn survey(
     begun: Session,
     rows: &Rows,
-    end: Option<(u64, &str)>,
+    end: End<'_>,
+    head: Option<&str>,
     doubted: &[usize],
 ) -> Result<Survey, ErrorInfo> {
+    let end = end.held_against(rows);
     let (mut next, mut tied, mut from) = (begun.seq + 1, true, 0);
     let mut before = vec![Link { hash: begun.hash.clone(), tied: true }];
     let mut survey = Survey { begun, places: Vec::new(), damage: None, proven: false };
-    let stored = survey.sort(rows, end, doubted);
+    let stored = survey.sort(rows, end.known(), doubted);
     let mut seen: Vec<Seen> = Vec::new();
     let mut stored = stored.into_iter().peekable();
     while let Some((seq, ..)) = stored.peek() {
@@ -165,16 +218,16 @@ pub fn survey(
         before = after;
         seen.push(lost(seq, seq, why, here.into_iter().map(|(_, _, text, _)| text.into()).list()));
     }
-    if let Some((end, _)) = end.filter(|(end, _)| *end >= next) {
-        seen.push(lost(next, end, MISSING, Vec::new()));
-        before.clear();
-    }
-    let leads =
-        end.and_then(|(_, hash)| before.iter().filter(|link| link.hash == hash).map(|link| link.tied).max());
-    if leads.is_none()
-        && end.is_some()
-        && seen.last().is_some_and(|last| matches!(last.place, Place::Whole(..)))
-    {
+    let leads = match end.known() {
+        Some((last, _)) if last >= next => {
+            seen.push(lost(next, last, MISSING, Vec::new()));
+            None
+        }
+        Some((_, hash)) => before.iter().filter(|link| link.hash == hash).map(|link| link.tied).max(),
+        None => None,
+    };
+    let whole = |last: &Seen| matches!(last.place, Place::Whole(..));
+    if leads.is_none() && end.known().is_some() && seen.last().is_some_and(whole) {
         survey.blame(next - 1, "it is not the end that the head names");
     }
     let from = match leads {
@@ -184,6 +237,12 @@ pub fn survey(
     };
     survey.proven = from == 0;
     survey.keep(seen, from);
+    if let End::Unknown(why) = end {
+        let at = survey.places.iter().rev().find_map(Place::at).unwrap_or_default();
+        let stored = head.map(String::from).into_iter().list();
+        survey.places.push(Place::Open(Gap { from: next, to: next, why: why.into(), at, stored }));
+        survey.damage.get_or_insert_with(|| Damage::of_head(why));
+    }
     Ok(survey)
 }
 
@@ -242,7 +301,7 @@ impl Survey {
                     let (from, to) = (header.seq, header.seq);
                     self.lose(Gap { from, to, why: why.into(), at: last, stored: vec![row.stored()] });
                 }
-                Place::Lost(gap) => self.lose(Gap { at: last, ..gap }),
+                Place::Lost(gap) | Place::Open(gap) => self.lose(Gap { at: last, ..gap }),
             }
         }
     }
@@ -258,6 +317,28 @@ impl Survey {
         }
     }
 
+    /// The number of the last row.
+    pub fn last(&self) -> u64 {
+        match self.places.last() {
+            Some(Place::Whole(header, ..)) => header.seq,
+            Some(Place::Lost(gap)) => gap.to,
+            Some(Place::Open(gap)) => gap.from.saturating_sub(1),
+            None => self.begun.seq,
+        }
+    }
+
+    /// Whether nobody says where it ends.
+    pub fn is_open(&self) -> bool {
+        matches!(self.places.last(), Some(Place::Open(_)))
+    }
+
+    /// Whether what the rows add up to is another session than `id`, and none of them is lost.
+    pub fn is_of_another(&self, id: &str) -> bool {
+        let is_lost = |place: &Place| matches!(place, Place::Lost(_));
+        let folded = || self.fold().0;
+        !self.places.iter().any(is_lost) && folded().record().is_some_and(|record| record.id() != id)
+    }
+
     /// What the rows add up to that are whole, for reading: a run that lacks some is shown as far as it goes. With where
     /// something is lost: behind which run, if there is one.
     pub fn fold(&self) -> (Session, Vec<(Option<String>, Gap)>) {
@@ -267,7 +348,7 @@ impl Survey {
         for place in &self.places {
             let (header, entry, row) = match place {
                 Place::Whole(header, entry, row) => (header, entry.as_ref(), row),
-                Place::Lost(gap) => {
+                Place::Lost(gap) | Place::Open(gap) => {
                     gaps.push((session.runs.last().map(|run| run.id.clone()), gap.clone()));
                     continue;
                 }

@@ -222,6 +222,11 @@ pub fn definitions() -> Vec<Definition> {
     TOOLS.iter().map(define).list()
 }
 
+/// Whether what a tool does is in the room `upkeep`.
+pub fn needs_upkeep(name: &str) -> bool {
+    matches!(name, "get_backlinks" | "get_outgoing_links" | "move_page" | "read_page_history" | "rename_page")
+}
+
 /// What came of a call.
 #[derive(Clone, Debug)]
 pub enum Called {
@@ -413,7 +418,10 @@ fn branch(nodes: &[Value], depth: usize, text: &mut String) -> usize {
     count
 }
 
+/// A door of the room `upkeep`, by the table of the tools.
+#[inline(never)]
 fn backlinks(told: &Told<'_>) -> String {
+    enter(Room::Upkeep);
     let (to, pages) = (&told.page, list(told.value));
     if pages.is_empty() {
         return format!("No page links to {to}.{}", told.lacks);
@@ -426,7 +434,10 @@ fn backlinks(told: &Told<'_>) -> String {
     text + &told.lacks
 }
 
+/// A door of the room `upkeep`, by the table of the tools.
+#[inline(never)]
 fn outgoing(told: &Told<'_>) -> String {
+    enter(Room::Upkeep);
     let (from, links) = (&told.page, list(told.value));
     if links.is_empty() {
         return format!("{from} links to no page.");
@@ -442,7 +453,10 @@ fn outgoing(told: &Told<'_>) -> String {
     text
 }
 
+/// A door of the room `upkeep`, by the table of the tools.
+#[inline(never)]
 fn history(told: &Told<'_>) -> String {
+    enter(Room::Upkeep);
     let mut text = format!("The history of {}, the present version first:\n", told.page);
     for version in list(told.value) {
         let number = version.get("version").and_then(Value::as_u64).unwrap_or_default();
@@ -474,7 +488,10 @@ fn updated(told: &Told<'_>) -> String {
     }
 }
 
+/// A door of the room `upkeep`, by the table of the tools.
+#[inline(never)]
 fn moved(told: &Told<'_>) -> String {
+    enter(Room::Upkeep);
     let name = shown(told.value);
     let top = told.args.text("parent_slug").is_none();
     let place = if top { "the top level".into() } else { ["below ", &told.parent].concat() };
@@ -486,7 +503,10 @@ fn moved(told: &Told<'_>) -> String {
     format!("Moved {name} {to}{place}, position {index}.")
 }
 
+/// A door of the room `upkeep`, by the table of the tools.
+#[inline(never)]
 fn renamed(told: &Told<'_>) -> String {
+    enter(Room::Upkeep);
     let was = &told.page;
     if told.plan.writes.is_empty() {
         return format!("{was} has this title already; nothing was changed.");

@@ -4,7 +4,8 @@
 //! it. A row of `meta` says how many pages there are, and what these numbers add up to. Where that does not agree with
 //! the rows, the changes say which row is gone or is an older one. Promises: what was put in the place of a row is
 //! never told. A row that lies in another place is whole. What an earlier version wrote, without a hash, is believed
-//! as long as nothing contradicts it. Leaves to others: reading the rows, and telling of it (`harness/pages`).
+//! as long as nothing contradicts it. That rows agree is seen with each read; what is wrong where they do not arrives
+//! with the room `upkeep`. Leaves to others: reading the rows, and telling of it (`harness/pages`).
 
 use super::lists;
 use super::page::{CHANGED, FORMAT, NEWER, Page, check, sealed};
@@ -19,6 +20,7 @@ use crate::maps::Named;
 use crate::object::Object;
 use crate::ports::{Key, Millis, Part, Read, Rows, Table, Write};
 use crate::protocol::args::whole;
+use crate::rooms::{Room, enter};
 use serde_json::Value;
 
 /// The row of `Table::Meta` with what the rows of pages add up to.
@@ -144,8 +146,11 @@ impl PageTree {
         Totals { from: self.from, rev: self.rev, count, sum: self.sum }
     }
 
-    /// What can be believed of rows that may be damaged. `pages`: all of them; `changes`: all of them.
+    /// What can be believed of rows that may be damaged. `pages`: all of them; `changes`: all of them. A door of the room
+    /// `upkeep`.
+    #[inline(never)]
     pub fn survey(rev: &Rows, head: &Rows, pages: &Rows, changes: &Rows) -> PageTree {
+        enter(Room::Upkeep);
         let stored_rev = rev.first().map(|(_, text)| text.clone());
         let said = stored_rev.as_deref().and_then(|text| text.parse().ok()).unwrap_or_default();
         let head = head.first().map(|(_, text)| Totals::parse(text));
@@ -212,8 +217,10 @@ impl PageTree {
         wanted.map(|(slug, _)| Read::all(Table::Versions, vec![slug.into()])).list()
     }
 
-    /// Looks for what is whole of the damaged pages among their earlier contents.
+    /// Looks for what is whole of the damaged pages among their earlier contents. A door of the room `upkeep`.
+    #[inline(never)]
     pub fn take_former(&mut self, former: &[Rows]) {
+        enter(Room::Upkeep);
         for rows in former {
             let Some(Part::Text(slug)) = rows.first().and_then(|(key, _)| key.first()) else { continue };
             let Some(damaged) = self.damaged.get_mut(slug) else { continue };
@@ -255,8 +262,10 @@ impl PageTree {
         self.damaged.keys()
     }
 
-    /// The node of a damaged page in the public tree.
+    /// The node of a damaged page in the public tree. A door of the room `upkeep`, which has come where one is damaged.
+    #[inline(never)]
     pub(super) fn damaged_node(&self, slug: &str, depth: usize) -> Option<Value> {
+        enter(Room::Upkeep);
         let damaged = self.damaged.get(slug)?;
         let title = damaged.kept.as_ref().map_or(slug, |page| &page.title);
         let node = Object::new()
@@ -268,9 +277,16 @@ impl PageTree {
         Some(node)
     }
 
-    /// Makes a page of what is whole of a damaged one, in the trash or where it stood. `None`: it is not damaged.
-    pub(super) fn mend(&self, slug: &str, now: Millis, trash: bool) -> Option<Result<Plan, ErrorInfo>> {
-        let damaged = self.damaged.get(slug)?;
+    /// Makes a page of what is whole of a damaged one, in the trash or where it stood. A door of the room `upkeep`.
+    #[inline(never)]
+    pub(super) fn mend(
+        &self,
+        slug: &str,
+        damaged: &Damaged,
+        now: Millis,
+        trash: bool,
+    ) -> Result<Plan, ErrorInfo> {
+        enter(Room::Upkeep);
         let kept = match &damaged.kept {
             _ if damaged.is_newer() => None,
             None if trash => {
@@ -278,7 +294,7 @@ impl PageTree {
             }
             kept => kept.clone(),
         };
-        let Some(mut page) = kept else { return Some(Err(damaged.error(slug))) };
+        let mut page = kept.ok_or_else(|| damaged.error(slug))?;
         let children = self.siblings(Some(slug)).iter().map(|(_, slug)| slug.clone()).list();
         page.updated_at = now;
         page.trashed_at = trash.then_some(now);
@@ -318,7 +334,7 @@ impl PageTree {
         let stray = |key: &&Key| !matches!(key.first(), Some(Part::Text(slug)) if key.len() == 1 && self.pages.contains_key(slug));
         let drop = |key: &Key| Write::DeletePrefix { table: Table::Pages, prefix: key.clone() };
         plan.writes.splice(0..0, self.strays.iter().filter(stray).map(drop));
-        Some(Ok(plan))
+        Ok(plan)
     }
 }
 

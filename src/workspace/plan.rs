@@ -14,6 +14,7 @@ use crate::list::Listed;
 use crate::maps::{self, Named};
 use crate::object::Object;
 use crate::ports::{Expect, Key, Millis, Part, Read, Rows, Table, Write};
+use crate::rooms::{Room, enter};
 use serde_json::{Map, Value};
 
 /// What came of an operation.
@@ -93,8 +94,10 @@ impl Pending {
         &self.read
     }
 
-    /// Goes on with the rows of [`Pending::read`].
+    /// Goes on with the rows of [`Pending::read`]. A door of the room `upkeep`.
+    #[inline(never)]
     pub fn finish(self, rows: &Rows) -> Result<Plan, ErrorInfo> {
+        enter(Room::Upkeep);
         let mut former: Vec<(u64, &str)> = Vec::new();
         for (key, text) in rows {
             if let Some(Part::Number(version)) = key.get(1) {
@@ -347,17 +350,20 @@ impl PageTree {
                 self.tree(&[(page.rank, page.slug.clone())], 1)
             }
             Op::Search { query, limit } => self.find(query, *limit),
-            Op::Trash => {
-                let pages: Vec<&Page> = self.pages.values().filter(|page| !page.is_live()).list();
-                maps::sorted(pages, |page| !page.trashed_at.unwrap_or_default())
-                    .into_iter()
-                    .map(|page| self.show(page))
-                    .array()
-            }
-            Op::Backlinks { slug } => self.backlinks(self.live(slug)?).map(|page| self.show(page)).array(),
+            Op::Trash => self.trash(),
+            Op::Backlinks { slug } => self.incoming(self.live(slug)?),
             Op::OutgoingLinks { slug } => self.outgoing(self.live(slug)?),
         };
         Ok(Outcome::Done(Plan::answer(value)))
+    }
+
+    /// The pages in the trash, the last deleted first. A door of the room `upkeep`.
+    #[inline(never)]
+    fn trash(&self) -> Value {
+        enter(Room::Upkeep);
+        let pages: Vec<&Page> = self.pages.values().filter(|page| !page.is_live()).list();
+        let pages = maps::sorted(pages, |page| !page.trashed_at.unwrap_or_default());
+        pages.into_iter().map(|page| self.show(page)).array()
     }
 
     fn find(&self, query: &str, limit: usize) -> Value {
@@ -371,8 +377,18 @@ impl PageTree {
         Value::Array(self.search.search(query, limit).into_iter().filter_map(show).list())
     }
 
-    /// What a page links to: each page once, by its title; each target that is no page once, as written.
+    /// The pages that link to this one. A door of the room `upkeep`.
+    #[inline(never)]
+    fn incoming(&self, page: &Page) -> Value {
+        enter(Room::Upkeep);
+        self.backlinks(page).map(|page| self.show(page)).array()
+    }
+
+    /// What a page links to: each page once, by its title; each target that is no page once, as written. A door of the room
+    /// `upkeep`.
+    #[inline(never)]
     fn outgoing(&self, page: &Page) -> Value {
+        enter(Room::Upkeep);
         let mut seen = Named::default();
         let mut found = Vec::new();
         for target in links::targets(&page.content) {
@@ -514,7 +530,10 @@ impl PageTree {
         Ok(draft.plan(value))
     }
 
+    /// A door of the room `upkeep`.
+    #[inline(never)]
     fn rename(&self, slug: &str, title: &str, now: Millis) -> Result<Plan, ErrorInfo> {
+        enter(Room::Upkeep);
         let page = self.live(slug)?;
         let title = checked_title(title)?;
         let mut draft = Draft::new(self, now);
@@ -547,6 +566,8 @@ impl PageTree {
         Ok(draft.plan(value))
     }
 
+    /// A door of the room `upkeep`.
+    #[inline(never)]
     fn relocate(
         &self,
         slug: &str,
@@ -554,6 +575,7 @@ impl PageTree {
         position: Option<usize>,
         now: Millis,
     ) -> Result<Plan, ErrorInfo> {
+        enter(Room::Upkeep);
         let page = self.live(slug)?;
         if let Some(parent) = parent {
             self.live(parent)?;
@@ -581,8 +603,8 @@ impl PageTree {
     }
 
     fn delete(&self, slug: &str, now: Millis) -> Result<Plan, ErrorInfo> {
-        if let Some(plan) = self.mend(slug, now, true) {
-            return plan;
+        if let Some(damaged) = self.damaged.get(slug) {
+            return self.mend(slug, damaged, now, true);
         }
         let page = self.live(slug)?;
         let children: Vec<String> = self.siblings(Some(slug)).iter().map(|(_, slug)| slug.clone()).list();
@@ -596,9 +618,12 @@ impl PageTree {
         Ok(draft.plan(Value::Null))
     }
 
+    /// A door of the room `upkeep`.
+    #[inline(never)]
     fn restore(&self, slug: &str, now: Millis) -> Result<Plan, ErrorInfo> {
-        if let Some(plan) = self.mend(slug, now, false) {
-            return plan;
+        enter(Room::Upkeep);
+        if let Some(damaged) = self.damaged.get(slug) {
+            return self.mend(slug, damaged, now, false);
         }
         let Some(page) = self.pages.get(slug) else { return Err(self.not_found(slug)) };
         if page.is_live() {

@@ -326,22 +326,36 @@ fn worked(runs: u64) -> Vec<String> {
     rows
 }
 
+/// How often a load of these rows allocates, and how many bytes.
+fn loading(rows: &[String]) -> (u64, u64) {
+    let before = (TIMES.get(), BYTES.get());
+    Session::load("s", &PatternEngine::default(), rows.iter().map(String::as_str)).unwrap();
+    (TIMES.get() - before.0, BYTES.get() - before.1)
+}
+
 #[test]
 fn records_that_are_there_are_not_worked_out_again() {
-    let before = TIMES.get();
     let rows = worked(100);
-    let making = TIMES.get() - before;
-    let texts = || rows.iter().map(String::as_str);
+    let (loaded, _) = loading(&rows);
+    // Row by row, what each owes is worked out before the next comes that may have it.
+    let mut session = Session::new("s");
     let before = TIMES.get();
-    for row in texts() {
-        Row::from_text(row).unwrap().read().unwrap();
+    for row in &rows {
+        let row = Row::from_text(row).unwrap();
+        let (header, entry) = row.read().unwrap();
+        session.accept(&header, entry.as_ref(), &row).unwrap();
     }
-    let reading = TIMES.get() - before;
-    Session::load("s", &PatternEngine::default(), texts()).unwrap();
-    let loading = TIMES.get() - before - reading;
-    println!("{} rows, made {making}, read {reading}, loaded {loading}", rows.len());
-    // Most of what making costs is working records out.
-    assert!(loading * 3 < making, "made {making}, read {reading}, loaded {loading}");
+    let followed = TIMES.get() - before;
+    println!("{} rows, loaded {loaded}, followed {followed}", rows.len());
+    assert!(loaded * 3 < followed, "loaded {loaded}, followed {followed}");
+}
+
+#[test]
+fn loading_twice_as_many_runs_takes_twice_the_work() {
+    let (one, two) = (loading(&worked(200)), loading(&worked(400)));
+    println!("200 runs: {one:?}, 400 runs: {two:?}");
+    assert!(two.0 * 10 <= one.0 * 22, "allocations: {one:?} {two:?}");
+    assert!(two.1 * 10 <= one.1 * 24, "bytes: {one:?} {two:?}");
 }
 
 #[test]

@@ -372,15 +372,16 @@ export const tests = {
     assert.equal(await row(page, "Dragons").getByTestId("go-on").isVisible(), false);
   },
 
-  async "one that was changed from outside says so in place of the welcome, keeps the text, and is removed at once"(t) {
+  async "one that was changed from outside shows what is whole of it and says so, keeps the text, and is removed at once"(t) {
     const { page } = t;
     await begin(t);
     await answered(page);
     await tamper(page, "heads", '"status":"idle"', '"status":"stopped"');
     await page.reload();
-    const note = page.locator(".welcome[data-testid=session-tampered][data-code=corrupt]");
-    await note.filter({ hasText: "Stored agent session state has invalid HMAC" }).waitFor();
-    assert.equal(await page.getByText("Nothing was said yet").count(), 0);
+    const note = page.locator(".docked[data-testid=session-tampered]");
+    await note.filter({ hasText: "Changed from outside" }).waitFor();
+    // The rows are whole; whether they are all is not known.
+    await page.getByText("Something that was said here cannot be read any more").waitFor();
     await say(page, "Are you there?");
     await page.locator(".composer-hint").filter({ hasText: "changed from outside" }).waitFor();
     assert.equal(await page.getByTestId("composer").inputValue(), "Are you there?");
@@ -388,7 +389,7 @@ export const tests = {
     await page.locator("[data-testid=journal] [data-verdict=tampered]").waitFor();
     // Nothing is offered that would be refused.
     assert.deepEqual(await page.locator(".journal-actions button").allInnerTexts(), ["Remove"]);
-    assert.deepEqual(await note.getByRole("button").allInnerTexts(), ["Remove it"]);
+    assert.deepEqual(await note.getByRole("button").allInnerTexts(), ["Show its journal", "Remove it"]);
     await note.getByRole("button", { name: "Remove it" }).click();
     await shows(page, "Conversation");
     await row(page, "Dragons").waitFor({ state: "detached" });

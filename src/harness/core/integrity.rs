@@ -19,6 +19,11 @@ use crate::session::damage::Damage;
 use crate::session::record::Short;
 use serde_json::Value;
 
+/// What is wrong with a session whose head is not believed.
+pub(in crate::harness) const CHANGED: &str = "its head is not what was written";
+
+pub(in crate::harness) const NO_HEAD: &str = "its head is missing";
+
 /// The head of a session as it is stored.
 #[derive(Clone, Debug)]
 pub(in crate::harness) struct Head {
@@ -47,9 +52,10 @@ impl Head {
         self.value.get("seq").and_then(Value::as_u64).unwrap_or_default()
     }
 
-    /// The hash of that row.
-    pub fn hash(&self) -> &str {
-        self.value.get("hash").and_then(Value::as_str).unwrap_or_default()
+    /// The number and the hash of the last row, if it says so.
+    pub fn end(&self) -> Option<(u64, &str)> {
+        let hash = self.value.get("hash").and_then(Value::as_str)?;
+        self.value.get("seq").and_then(Value::as_u64).map(|seq| (seq, hash))
     }
 
     /// From which row on the session is read: behind its checkpoint.
@@ -91,8 +97,8 @@ impl Head {
 
     /// `expected`: the signature that its text should have, where there is a key.
     pub fn judge(&self, expected: Option<&str>) -> Integrity {
-        // Nobody writes what is no object.
-        if !self.value.is_object() {
+        // Nobody writes one that does not say where the journal ends.
+        if self.end().is_none() {
             return Integrity::Tampered;
         }
         let verdict =
@@ -123,10 +129,14 @@ impl Core {
     /// Whether a session's head, that was `asked` for then, is the one that was written last. What was written since may not
     /// have been read: then its signature decides.
     pub(in crate::harness) fn is_as_written(&self, session: &str, read: &Head, asked: Millis) -> bool {
-        self.sessions.head(session).is_none_or(|head| {
-            let since = head.value.get("at").and_then(Value::as_u64).is_some_and(|at| at >= asked);
-            since || head.text == read.text
-        })
+        !self.is_written_before(session, asked)
+            || self.sessions.head(session).is_none_or(|head| head.text == read.text)
+    }
+
+    /// Whether a session's head was written last before this was `asked` for.
+    pub(in crate::harness) fn is_written_before(&self, session: &str, asked: Millis) -> bool {
+        let at = self.sessions.head(session).and_then(|head| head.value.get("at")?.as_u64());
+        at.is_some_and(|at| at < asked)
     }
 
     /// What a head says of its session, unless somebody has changed it.
@@ -142,14 +152,17 @@ impl Core {
         }
     }
 
-    /// Somebody has changed a session: that counts for all that is told of it later.
-    pub(in crate::harness) fn found_out(&mut self, session: &str) {
-        self.sessions.change(session, |slot| slot.tampered = true);
-    }
-
-    /// A session is not what was written, here for the first time: nobody works in it until it was read whole again.
+    /// A session is not what was written, and where: that counts for all that is told of it later, until it was read whole
+    /// again. Nobody takes it until then; in one that is at hand work goes on.
     pub(in crate::harness) fn set_aside(&mut self, session: &str, damage: Damage) {
         self.sessions.change(session, |slot| (slot.tampered, slot.damage) = (true, Some(damage)));
+    }
+
+    /// The same where no more is known of the place than this.
+    pub(in crate::harness) fn found_damage(&mut self, session: &str, damage: Damage) {
+        if self.sessions.damage(session).is_none() {
+            self.set_aside(session, damage);
+        }
     }
 
     /// What is known of a session.

@@ -28,7 +28,13 @@ impl Core {
     }
 
     pub(in crate::harness) fn with_integrity(&self, session: &str, state: Value) -> Value {
-        with_verdict(self.integrity(session), state)
+        with_verdict(self.integrity(session), self.with_damage(session, state))
+    }
+
+    /// `SessionState` of the contract, with where the session is damaged.
+    pub(in crate::harness) fn with_damage(&self, session: &str, state: Value) -> Value {
+        let damage = self.sessions.damage(session).map(Damage::json);
+        Object::new().all(state).maybe("damaged", damage).done()
     }
 
     /// `SessionState` of the contract, of a session that is not in our hands.
@@ -37,9 +43,7 @@ impl Core {
             Integrity::Tampered => session::as_stored(session, head.record(), self.now),
             _ => Record::of_head(head.take_record()?).ok()?.into_json(),
         };
-        let state = session::state_of(record, head.value.get("usage"), head.archived_at());
-        let damage = self.sessions.damage(session).map(Damage::json);
-        Some(Object::new().all(state).maybe("damaged", damage).done())
+        Some(session::state_of(record, head.value.get("usage"), head.archived_at()))
     }
 }
 

@@ -7,7 +7,8 @@
 //! damaged (`workspace/`), and whether a call may run (`tools/permit.rs`).
 //!
 //! What cannot be inlined here is a door of the room `pages` (`crate::rooms`). It is passed only where an operation was
-//! asked for, and then the room has come.
+//! asked for, and then the room has come. What is done now and then is in the room `upkeep`: rows that were read for it
+//! wait for that.
 
 use crate::error::ErrorInfo;
 use crate::harness::action::Action;
@@ -62,6 +63,11 @@ impl Job {
     /// Whether it was asked for by the page's own code, not by a run.
     pub fn is_of_page(&self) -> bool {
         matches!(self.owner, Owner::Command(_))
+    }
+
+    /// Whether it is a tool of the room `upkeep`. A command says by its row what it needs.
+    fn needs_upkeep(&self) -> bool {
+        matches!(&self.what, What::Tool { name, .. } if pages::needs_upkeep(name))
     }
 
     /// Answers its command, if it is for one.
@@ -193,10 +199,11 @@ impl Pages {
         if self.refreshing {
             return;
         }
-        let jobs = std::mem::take(&mut self.refresh_queue);
-        if jobs.is_empty() {
-            return;
-        }
+        let Some(first) = self.refresh_queue.first() else { return };
+        // Where a room does not come, those that do without it have their answers.
+        let needs = first.needs_upkeep();
+        let alike = self.refresh_queue.iter().take_while(|job| job.needs_upkeep() == needs).count();
+        let jobs = self.refresh_queue.drain(..alike).list();
         self.refreshing = true;
         let mut reads = match &self.tree {
             None => PageTree::reads().to_vec(),
@@ -275,21 +282,27 @@ impl Pages {
         }
     }
 
+    /// Whether these rows are for the room `upkeep`: they do not agree, or a tool of it goes on with them.
+    pub(in crate::harness) fn needs_upkeep(&self, read: u64) -> bool {
+        let Some(After::Pages(refresh)) = self.reads.get(read) else { return false };
+        matches!(refresh.stage, Stage::Survey | Stage::Former) || refresh.jobs.iter().any(Job::needs_upkeep)
+    }
+
     /// Whether these rows are for pages.
     pub(in crate::harness) fn awaits(&self, read: u64) -> bool {
         self.reads.get(read).is_some()
     }
 
-    /// Rows were read.
+    /// Rows were read, or cannot be understood.
     #[inline(never)]
     pub(in crate::harness) fn rows_came(
         &mut self,
         core: &mut Core,
         read: u64,
-        result: Result<Vec<Rows>, StoreError>,
+        result: Result<Vec<Rows>, ErrorInfo>,
     ) {
         enter(Room::Pages);
-        match (self.reads.remove(read), result.map_err(|error| error.info())) {
+        match (self.reads.remove(read), result) {
             (Some(After::Pages(refresh)), Ok(rows)) => self.pages_read(core, refresh, rows),
             (Some(After::Pages(refresh)), Err(error)) => self.refresh_failed(core, refresh, &error),
             (Some(After::Rows(job)), Ok(rows)) => self.page_rows(core, *job, rows),

@@ -9,6 +9,7 @@ use crate::harness::core::arrival::nothing_arrives;
 use crate::harness::core::integrity::{Head, changed_event};
 use crate::harness::reads::Reads;
 use crate::journal::canonical::Integrity;
+use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Key, Rows};
 use crate::protocol::Members;
@@ -33,9 +34,18 @@ pub(in crate::harness) fn page(
     let mut page = Object::new();
     let (mut lines, mut last) = (String::new(), args.whole("last").unwrap_or_default());
     if args.get("from").is_none() {
-        let stored = Head::parse(head).value;
-        last = stored.get("seq").and_then(Value::as_u64).unwrap_or_default();
-        page.maybe("files", stored.get("files").cloned());
+        let stored = Head::parse(head);
+        last = rows.map_or_else(Survey::last, |_| stored.seq());
+        // One that is not believed stands in the gap behind the rows.
+        let doubted = rows.err().filter(|survey| survey.is_open()).map(Survey::fold);
+        let (files, head) = match &doubted {
+            Some((folded, _)) => {
+                let ids = folded.files().map(|file| file.id.as_str().into()).list();
+                (Some(Value::Array(ids)), "null")
+            }
+            None => (stored.value.get("files").cloned(), head),
+        };
+        page.maybe("files", files);
         lines = carry::begin(args.needed("id"), head, &mut sum);
     }
     let next = from.saturating_add(PAGE);

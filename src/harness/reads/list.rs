@@ -1,10 +1,10 @@
 //! All sessions, by their heads: `sessions.list`, and what is always allowed in them.
 //!
-//! Decides which sessions are listed, and in which order. Promises: a head that somebody has changed is not believed, and
-//! without verification no list has one. A session whose rows are damaged is listed with that. Leaves to others: how one
-//! of them stands (`core/states`).
+//! Decides which sessions are listed, and in which order. Promises: a head that somebody has changed is shown as it is
+//! stored, and believed in nothing. A session whose rows or head are damaged is listed with that. Leaves to others: how
+//! one of them stands (`core/states`).
 
-use crate::harness::core::integrity::Head;
+use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD};
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::{is_once, with_verdict};
 use crate::harness::core::stored::{STOPPED_KEY, stopped_until};
@@ -16,7 +16,8 @@ use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Millis, Part, Read, Rows, Table};
+use crate::ports::{Key, Millis, Part, Read, Rows, Table};
+use crate::session::damage::Damage;
 use crate::session::dates;
 use crate::{json, session};
 use serde_json::Value;
@@ -33,20 +34,13 @@ pub(in crate::harness) fn heads_read(
     let stopped = rows.get(1).and_then(|rows| rows.first());
     let stopped = stopped_until(stopped.map(|(_, text)| text.as_str()));
     let mut told = Told::new();
-    // Of some even the head is gone.
-    let mut gone = core.sessions.damaged();
     for (at, (key, row)) in rows.iter().take(1).flatten().enumerate() {
         let Some(Part::Text(id)) = key.first() else { continue };
-        gone.retain(|damaged| damaged != id);
         let head = Head::parse(row);
         judge_head(core, id, &head, signatures.map(|all| all.get(at).map_or("", String::as_str)), false);
-        if core.sessions.has(id) && !core.is_as_written(id, &head, asked) {
-            core.found_out(id);
-        }
-        if let (false, Err(error)) =
-            (of == Listing::Verified, core.vouched(id).accept("agent session state", id))
-        {
-            return core.reply_now(command, Err(error));
+        let as_written = !core.sessions.has(id) || core.is_as_written(id, &head, asked);
+        if !as_written || core.head_integrity(id) == Integrity::Tampered {
+            core.found_damage(id, Damage::of_head(CHANGED));
         }
         let believed = core.believed(id, &head);
         let removed = believed.and_then(removed_by).is_some();
@@ -60,8 +54,18 @@ pub(in crate::harness) fn heads_read(
             core.sessions.set_head(id, head);
         }
     }
-    if of != Listing::Grants {
-        for id in gone {
+    let has_head = |id: &str| {
+        let is_its = |(key, _): &(Key, String)| matches!(key.first(), Some(Part::Text(of)) if of == id);
+        rows.iter().take(1).flatten().any(is_its)
+    };
+    for id in core.sessions.ids() {
+        if core.is_written_before(&id, asked) && !has_head(&id) {
+            core.found_damage(&id, Damage::of_head(NO_HEAD));
+        }
+    }
+    // Of some even the head is gone.
+    for id in core.sessions.damaged() {
+        if of != Listing::Grants && !has_head(&id) {
             told.extend(listed(core, &id, Head::parse(""), of == Listing::Verified, held));
         }
     }
@@ -84,15 +88,15 @@ fn listed(core: &Core, id: &str, head: Head, verified: bool, held: bool) -> Opti
         None => core.state_by(id, head),
     }?;
     let at = state.get("updated_at").and_then(Value::as_str).and_then(dates::parse);
+    let state = core.with_damage(id, state);
     let told = if verified { with_verdict(core.integrity(id), state) } else { state };
     Some((at.unwrap_or_default(), json::json(&told)))
 }
 
 /// What is always allowed in a session, whose agent was last stopped at the end of this epoch.
 fn granted(core: &Core, id: &str, head: &Head, stopped: u64) -> Told {
-    let by_head = head
-        .value
-        .get("grants")
+    let by_head = core.believed(id, head).and_then(|head| head.get("grants"));
+    let by_head = by_head
         .filter(|grants| grants.get("epoch").and_then(Value::as_u64).is_some_and(|epoch| epoch > stopped));
     let tools = by_head.and_then(|grants| grants.get("tools")).and_then(texts).unwrap_or_default();
     match core.session(id) {

@@ -9,7 +9,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::calls::Calls;
 use crate::harness::core::arrival::ARRIVING;
-use crate::harness::core::integrity::{Head, changed_event, changed_events};
+use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD, changed_event, changed_events};
 use crate::harness::core::refused::{no_session, no_session_for};
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, stored};
@@ -26,7 +26,7 @@ use crate::ports::{Key, Part, PatternEngine, Read, Rows, Table};
 use crate::protocol::args::whole;
 use crate::protocol::{Command, Request, Source};
 use crate::session;
-use crate::session::damage::{Damage, Survey};
+use crate::session::damage::{Damage, End, Survey};
 use crate::session::record::Record;
 use crate::session::{Checkpoint, Session, damage, record};
 use serde_json::Value;
@@ -55,6 +55,18 @@ impl<'a> Stored<'a> {
 
     pub(in crate::harness) fn entries(&self) -> &'a Rows {
         self.part(0)
+    }
+
+    /// Where the journal ends, as far as anybody can be believed who says so.
+    fn end(&self, core: &Core, session: &str) -> End<'_> {
+        let Some(head) = &self.head else { return End::Unknown(NO_HEAD) };
+        let end = head.end().filter(|_| core.head_integrity(session) != Integrity::Tampered);
+        end.map_or(End::Unknown(CHANGED), |(seq, hash)| End::At(seq, hash))
+    }
+
+    /// Whether nobody says where the journal ends, nor that a checkpoint is of this session.
+    pub(in crate::harness) fn is_open(&self, core: &Core, session: &str) -> bool {
+        matches!(self.end(core, session), End::Unknown(_))
     }
 
     pub(in crate::harness) fn head_row(&self) -> Option<&'a str> {
@@ -111,21 +123,13 @@ impl<'a> Stored<'a> {
     }
 
     /// Whether there is a session of that name to be read, and it was not removed.
-    pub(in crate::harness) fn must_be_stored(
-        &self,
-        core: &Core,
-        waiting: &Waiting,
-    ) -> Result<&Head, ErrorInfo> {
-        let Some(head) = &self.head else {
-            return Err(if self.entries().is_empty() {
-                no_session_for(waiting.request.command, &waiting.session)
-            } else {
-                no_end()
-            });
-        };
+    pub(in crate::harness) fn must_be_stored(&self, core: &Core, waiting: &Waiting) -> Result<(), ErrorInfo> {
+        let Waiting { session, request, .. } = waiting;
+        if self.head.is_none() && self.entries().is_empty() {
+            return Err(no_session_for(request.command, session));
+        }
         let removed = self.believed_head(core, waiting).and_then(removed_by);
-        core.must_be_there(waiting.request.command, &waiting.session, removed)?;
-        Ok(head)
+        core.must_be_there(request.command, session, removed)
     }
 
     /// How a session in our hands stands, held against what is stored of it.
@@ -137,19 +141,23 @@ impl<'a> Stored<'a> {
     ) -> Result<(), ErrorInfo> {
         let session = &waiting.session;
         let state = core.session(session).and_then(Session::state).ok_or_else(|| no_session(session))?;
-        let head = self.head.as_ref().ok_or_else(|| no_session(session))?;
-        let as_written = core.is_as_written(session, head, waiting.asked);
+        let changed = self.head.as_ref().filter(|head| !core.is_as_written(session, head, waiting.asked));
         let signed = self.must_be_as_signed(core, waiting, signatures);
         // Where the journal ended when it was asked for, it may not end any more.
         let first = self.entries().first().and_then(|(key, _)| number(key)).unwrap_or(u64::MAX);
-        let end = first.min(head.seq());
-        if !as_written || signed.and_then(|()| check_chain(self.entries(), head, end, None)).is_err() {
-            core.found_out(session);
-        }
-        let status = match core.status_by(session, head) {
-            Some(stored) if !as_written => stored,
-            _ => core.with_integrity(session, state),
+        let damage = match &self.head {
+            None if core.is_written_before(session, waiting.asked) => Some(Damage::of_head(NO_HEAD)),
+            None => None,
+            Some(_) if changed.is_some() => Some(Damage::of_head(CHANGED)),
+            Some(head) => {
+                let seq = first.min(head.seq());
+                let chain = signed.and_then(|()| check_chain(self.entries(), head, seq, None));
+                chain.err().map(|error| Damage { seq, why: error.message.clone() })
+            }
         };
+        damage.into_iter().for_each(|damage| core.found_damage(session, damage));
+        let stored = changed.and_then(|head| core.status_by(session, head));
+        let status = stored.unwrap_or_else(|| core.with_integrity(session, state));
         core.reply_value(waiting.command, &status);
         Ok(())
     }
@@ -162,10 +170,11 @@ impl<'a> Stored<'a> {
         signatures: Option<&[String]>,
     ) -> Result<(), ErrorInfo> {
         let session = &waiting.session;
-        let head = self.must_be_stored(core, waiting)?;
-        let entries = head.seq();
+        self.must_be_stored(core, waiting)?;
+        let mut entries = self.head.as_ref().map_or(0, Head::seq);
         // A checkpoint that is not what these rows add up to would be told by its sum.
         let agrees = |(_, place): (Session, Option<Checkpoint>)| {
+            let Some(head) = &self.head else { return Ok(()) };
             let named = place.filter(|place| place.seq + 1 == head.first());
             let wrong =
                 || ErrorInfo::new(Code::Corrupt, "its checkpoint is not what these entries add up to");
@@ -178,8 +187,11 @@ impl<'a> Stored<'a> {
         match found {
             Err(error) if error.code == Code::Corrupt => {
                 let doubted = self.doubted(core, session, signatures);
-                let known = self.survey(core, session, &doubted)?.damage;
-                self.find_damage(core, session, &error, known);
+                let survey = self.survey(core, session, &doubted).ok();
+                if let Some(survey) = survey.as_ref().filter(|survey| survey.is_open()) {
+                    entries = survey.last();
+                }
+                self.find_damage(core, session, &error, survey.and_then(|survey| survey.damage));
                 told.maybe("damaged", core.sessions.damage(session).map(Damage::json));
             }
             found => found?,
@@ -197,9 +209,11 @@ impl<'a> Stored<'a> {
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
         self.find_damage(core, &waiting.session, &error, None);
-        let shows = waiting.request.command.row().source == Source::End && error.code == Code::Corrupt;
-        let status = self.head.as_ref().filter(|_| shows);
-        let status = status.and_then(|head| core.status_by(&waiting.session, head)).ok_or(error)?;
+        if waiting.request.command.row().source != Source::End || error.code != Code::Corrupt {
+            return Err(error);
+        }
+        let head = self.head.clone().unwrap_or_else(|| Head::parse(""));
+        let status = core.status_by(&waiting.session, &head).ok_or(error)?;
         core.reply_value(waiting.command, &status);
         Ok(())
     }
@@ -211,9 +225,10 @@ impl<'a> Stored<'a> {
         session: &str,
         doubted: &[usize],
     ) -> Result<Survey, ErrorInfo> {
-        let head = self.head.as_ref().filter(|_| core.head_integrity(session) != Integrity::Tampered);
         let begun = self.begun(session, &core.sessions.engine);
-        damage::survey(begun, self.entries(), head.map(|head| (head.seq(), head.hash())), doubted)
+        let end = self.end(core, session);
+        let survey = damage::survey(begun, self.entries(), end, self.head_row(), doubted)?;
+        if survey.is_of_another(session) { Err(not_its_own()) } else { Ok(survey) }
     }
 
     /// Which rows are events that somebody has changed.
@@ -240,6 +255,7 @@ impl<'a> Stored<'a> {
         let Waiting { command, session, request, .. } = waiting;
         let survey = self.survey(core, session, &self.doubted(core, session, signatures))?;
         self.find_damage(core, session, &error, survey.damage.clone());
+        must_be_there_in_part(core, waiting, &survey)?;
         let told = match request.command {
             Command::SessionsExport => {
                 carried::page(request.args(), Err(&survey), self.head_row().unwrap_or_default())?
@@ -263,14 +279,16 @@ impl<'a> Stored<'a> {
     ) -> Result<(), ErrorInfo> {
         let Waiting { command, session, request, .. } = waiting;
         let watches = request.command == Command::Watch;
-        let vouched = self.head.is_some() && core.head_integrity(session) != Integrity::Tampered;
-        if error.code != Code::Corrupt || !vouched || !(watches || request.command == Command::History) {
+        if error.code != Code::Corrupt || !(watches || request.command == Command::History) {
             return self.answer_broken(core, waiting, error);
         }
-        let survey = self.survey(core, session, &[])?;
+        let Ok(survey) = self.survey(core, session, &[]) else {
+            return self.answer_broken(core, waiting, error);
+        };
         self.find_damage(core, session, &error, survey.damage.clone());
         let removed = self.believed_head(core, waiting).and_then(removed_by);
         core.must_be_there(request.command, session, removed)?;
+        must_be_there_in_part(core, waiting, &survey)?;
         let (folded, gaps) = survey.fold();
         if watches {
             let mut history = session::history(&folded, None, None).unwrap_or_default();
@@ -293,12 +311,7 @@ impl<'a> Stored<'a> {
         known: Option<Damage>,
     ) {
         let found = known.or_else(|| self.survey(core, session, &[]).ok()?.damage);
-        core.set_aside(session, found.unwrap_or_else(|| self.elsewhere(error)));
-    }
-
-    /// Damage that is not in the rows, but in the head behind them.
-    pub(in crate::harness) fn elsewhere(&self, error: &ErrorInfo) -> Damage {
-        Damage { seq: self.entries().len() as u64, why: error.message.clone() }
+        core.set_aside(session, found.unwrap_or_else(|| Damage::of_head(&error.message)));
     }
 
     /// Answers from a session that was folded for this and is let go again.
@@ -406,14 +419,25 @@ impl Reads {
         stored: &Stored,
         signatures: Option<&[String]>,
     ) -> Result<(), ErrorInfo> {
-        let head = stored.must_be_stored(core, &waiting)?;
-        let Waiting { command, session, request, until, .. } = &waiting;
+        let Waiting { command, session, request, until, in_part, .. } = &waiting;
         let (rows, from, until) = (stored.entries(), rows_from(request), *until);
+        let named = stored.head.as_ref().filter(|_| !stored.is_open(core, session));
         // What comes before the change can still be read.
-        core.head_integrity(session).accept("agent session state", session)?;
         let signed = stored.must_be_as_signed(core, &waiting, signatures);
-        let first = if waiting.in_part { 0 } else { from.saturating_sub(1) };
-        if let Err(error) = signed.and_then(|()| check_chain(rows, head, first, until)) {
+        let first = if *in_part { 0 } else { from.saturating_sub(1) };
+        let whole = match named {
+            // A page may lie behind the last row.
+            None if !in_part => Err(no_end()),
+            None => {
+                stored.must_be_stored(core, &waiting)?;
+                core.head_integrity(session).accept("agent session state", session).and(Err(no_end()))
+            }
+            Some(head) => {
+                stored.must_be_stored(core, &waiting)?;
+                signed.and_then(|()| check_chain(rows, head, first, until))
+            }
+        };
+        if let Err(error) = whole {
             if error.code != Code::Corrupt {
                 return Err(error);
             }
@@ -437,7 +461,7 @@ impl Reads {
         };
         // Too few of these rows were events, and there are more.
         if let (Some(until), Some(limit)) = (until, limit)
-            && until <= head.seq()
+            && named.is_some_and(|head| until <= head.seq())
             && (json::items(&told).len() as u64) < limit
         {
             waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
@@ -519,10 +543,22 @@ pub(in crate::harness) fn check_chain(
         before = Some((seq, row.hash().into()));
     }
     let last = until.map_or(head.seq(), |until| head.seq().min(until.saturating_sub(1)));
+    // None is expected behind the end.
+    let beyond = first > last && before.is_none();
     let end = before.map_or((0, String::new()), |end| end);
     let hash = head.value.get("hash").and_then(Value::as_str);
     let ends = end.0 == last && (last < head.seq() || Some(end.1.as_str()) == hash);
-    if ends || first > last { Ok(()) } else { Err(no_end()) }
+    if ends || beyond { Ok(()) } else { Err(no_end()) }
+}
+
+/// What is damaged can only be read in part, also where its rows say that it was removed.
+fn must_be_there_in_part(core: &Core, waiting: &Waiting, survey: &Survey) -> Result<(), ErrorInfo> {
+    let removed = survey.is_open().then(|| survey.fold().0.removed_at()).flatten();
+    core.must_be_there(waiting.request.command, &waiting.session, removed)
+}
+
+fn not_its_own() -> ErrorInfo {
+    ErrorInfo::new(Code::Corrupt, "these rows are another session's")
 }
 
 /// Rows are missing, or their head is.
@@ -579,7 +615,7 @@ fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<(Session, Option<Che
     }
     let record = session.record();
     if record.is_some_and(|record| record.id() != id) {
-        return Err(ErrorInfo::new(Code::Corrupt, "these rows are another session's"));
+        return Err(not_its_own());
     }
     let named = |head: &Head| head.record().cloned().map(Record::of_head).transpose();
     let says = |head: &Head| named(head).is_ok_and(|named| named.as_ref() == record);

@@ -109,6 +109,8 @@ impl Reads {
                 let until = tail.from;
                 tail.from = until.saturating_sub(FIRST.max(had.saturating_mul(3))).max(tail.first);
                 let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
+                // One more than the head names: an earlier head is seen by that.
+                let until = if had == 0 { until + 1 } else { until };
                 let (from, until) = (Some(tail.from), Some(until));
                 let mut reads = vec![Read { from, until, ..of(Table::Entries) }];
                 if archived {

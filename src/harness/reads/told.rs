@@ -78,7 +78,7 @@ pub(in crate::harness) fn told_in_part(from: u64, limit: Option<u64>, survey: &S
             Place::Whole(header, entry, row) if header.seq >= from => {
                 told.push(event_of(header, entry.as_ref(), row));
             }
-            Place::Lost(gap) if gap.to >= from => told.push(damage::event_of(gap, from)),
+            Place::Lost(gap) | Place::Open(gap) if gap.to >= from => told.push(damage::event_of(gap, from)),
             _ => {}
         }
     }

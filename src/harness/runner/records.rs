@@ -195,7 +195,9 @@ impl Runner {
 
     fn knows(&self, core: &Core, session: &str) -> bool {
         let arrives = core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.is_called(session));
-        core.sessions.has(session) || core.sessions.head(session).is_some() || arrives
+        // Of a damaged one the head may be gone.
+        let damaged = core.sessions.damage(session).is_some();
+        core.sessions.has(session) || core.sessions.head(session).is_some() || damaged || arrives
     }
 
     /// This id, or the next one like it that no session has.

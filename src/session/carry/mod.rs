@@ -16,7 +16,8 @@
 //! says of the same file that it is lost (`files_gone`), and nowhere else: then the file was made shorter.
 //!
 //! Where a row is damaged or missing, `{"damaged":{"from":45,"to":45,"why":"…"},"stored":["…"]}` stands, with what is stored in its
-//! place. Such a file is for people, and for who repairs it: no import takes it.
+//! place. Where the head is not believed, the first line has `null` for it, and what is stored of it stands behind the last
+//! row in the same way. Such a file is for people, and for who repairs it: no import takes it.
 //!
 //! Rows and head stand in it byte for byte as they are stored. So receipts, handoffs, events and hashes are in it, and
 //! signatures can be judged where the key is. Keys of providers are in no journal, so they are in no file. The last

@@ -2,7 +2,7 @@
 //!
 //! Its rows are tied to each other, so the rows before the first damage stay as they are. What was said behind it is
 //! taken along like a conversation from elsewhere: a run that was damaged in its middle too, so far as it can be read. What
-//! was put on record there, and used up, is lost.
+//! was put on record there, and used up, is lost. Where only the head is damaged, all rows stay: it is made anew of them.
 //!
 //! Decides where the rows end that are kept. Promises: what was cleared does not come back. Leaves to others: what can be
 //! believed (`session/damage`).
@@ -46,7 +46,7 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
     }
     let rows = survey.places.iter().take(kept).filter_map(|place| match place {
         Place::Whole(_, _, row) => Some(row.stored()),
-        Place::Lost(_) => None,
+        Place::Lost(_) | Place::Open(_) => None,
     });
     Salvaged { rows: rows.list(), session, rest }
 }
@@ -64,7 +64,7 @@ fn beginning(id: &str, engine: &PatternEngine, survey: &Survey) -> (Session, usi
         let places = || survey.places.iter().take(kept);
         let fits = |place: &Place| match place {
             Place::Whole(header, entry, row) => session.read(header, entry.as_ref(), row).is_ok(),
-            Place::Lost(_) => false,
+            Place::Lost(_) | Place::Open(_) => false,
         };
         let unfit = places().map(fits).position(|fits| !fits);
         session.settle();

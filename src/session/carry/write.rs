@@ -64,7 +64,7 @@ pub fn page_in_part(places: &[Place], here: Range<u64>, last: u64, sum: &mut Str
             Place::Whole(header, _, row) if here.contains(&header.seq) => {
                 add(&mut lines, sum, &row.to_line())
             }
-            Place::Lost(gap) if here.contains(&gap.to.min(last)) => {
+            Place::Lost(gap) | Place::Open(gap) if here.contains(&gap.to.min(last)) => {
                 let stored = gap.stored.iter().map(|text| text.as_str().into()).list();
                 let mut line = Object::new();
                 line.value("damaged", gap.json()).value("stored", Value::Array(stored));

@@ -153,6 +153,56 @@ impl<'a> Short<'a> {
         shape.is_of(self.said)
     }
 
+    /// Whether it says what it says in the members by which it would be written here: of what goes without saying, nothing.
+    pub(super) fn is_as_written(&self) -> bool {
+        let again = if self.ends() { self.ended_again() } else { self.prompted_again() };
+        again.as_ref() == Some(self.said)
+    }
+
+    /// The short form of the event that it stands for.
+    fn prompted_again(&self) -> Option<Value> {
+        let event = Event::read(&self.event().ok()?).ok()?;
+        of_prompt(&self.session(false).ok()?, &event)
+    }
+
+    /// The short form of the end that it stands for.
+    fn ended_again(&self) -> Option<Value> {
+        let mut record = Object::new();
+        let told = self.number("told").map(dates::utc);
+        record.all(self.session(false).ok()?.json()).maybe_text("started_at", told.as_deref());
+        let record = record.maybe_text("active_task_id", self.task().as_deref()).done();
+        // Of the receipts of its tool calls, who was there is known by them, and only that.
+        let mut receipts = Vec::new();
+        for id in self.said.get("receipts").map_or_else(|| Some(Vec::new()), texts)? {
+            let mut receipt = Object::new();
+            receipt.all(self.said.get("left").cloned().unwrap_or_default()).text("id", &id);
+            receipts.push(Receipt(receipt.done().as_object().cloned().unwrap_or_default()));
+        }
+        let ended = Ended {
+            run: self.run,
+            at: self.number("at")?,
+            started: self.number("started")?,
+            status: self.status(),
+            interrupted: self.text("interrupted"),
+            code: self.text("code"),
+            detail: self.text("detail"),
+            turns: self.count("turns"),
+            limit: self.count("limit"),
+            answers: self.count("answers"),
+            tokens: self.count("tokens"),
+            granted: self.granted(),
+            receipts: &receipts,
+            previous: self.text("previous"),
+            on: self.text("on"),
+        };
+        of_end(&Record::read(&record).ok()?, &ended)
+    }
+
+    /// Whether the run had tools.
+    fn granted(&self) -> bool {
+        self.said.get("granted") == Some(&Value::Bool(true))
+    }
+
     fn text(&self, name: &str) -> Option<&'a str> {
         self.said.get(name)?.as_str()
     }
@@ -265,7 +315,7 @@ impl<'a> Short<'a> {
         };
         let provider = Receipt::of_provider(&boundary, self.count("answers"))?;
         boundary.previous = provider.text("self_hash");
-        let sandbox = Receipt::of_sandbox(&boundary, self.said.get("granted") == Some(&Value::Bool(true)))?;
+        let sandbox = Receipt::of_sandbox(&boundary, self.granted())?;
         Ok([provider, sandbox])
     }
 

@@ -206,6 +206,41 @@ fn a_damaged_pack_of_an_archived_session_hides_its_own_rows() {
 }
 
 #[test]
+fn an_archived_session_whose_head_is_damaged_is_read_and_salvaged() {
+    for (clears, missing, running) in
+        [(false, true, true), (true, true, false), (false, false, false), (true, false, true)]
+    {
+        let why = format!("{clears} {missing} {running}");
+        let mut page = with_session(20, clears);
+        let history = page.must("history", json!({ "sessionId": "docs" }));
+        page.must("sessions.archive", json!({ "id": "docs" }));
+        let rows = page.rows("docs").len();
+        page.edits(Table::Heads, "docs", |_, _| Some(if missing { String::new() } else { "rubbish".into() }));
+        let mut page = page.crash("ann");
+        if running {
+            page.start();
+        }
+        for limit in [Value::Null, json!(500)] {
+            let mut told = page.must("history", json!({ "sessionId": "docs", "limit": limit }));
+            let mark = told.as_array_mut().unwrap().pop().unwrap_or_default();
+            assert_eq!((&told, &mark["status"]), (&history, &json!("damaged")), "{why}");
+        }
+        let journal = page.must("sessions.journal", json!({ "id": "docs" }));
+        assert_eq!(journal.as_array().unwrap().len(), rows + 1, "{why}");
+        assert_eq!(page.integrity("docs"), "tampered", "{why}");
+        let state = page.must("sessions.salvage", json!({ "id": "docs", "replace": true }));
+        assert_eq!(state["archived"], Value::Null, "{why}");
+        assert_eq!(page.must("history", json!({ "sessionId": "docs" })), history, "{why}");
+        page.holds("docs");
+        if !running {
+            page.start();
+        }
+        talk(&mut page, "docs", "again");
+        page.holds("docs");
+    }
+}
+
+#[test]
 fn a_prompt_that_comes_meanwhile_is_taken_after_it() {
     let mut page = with_session(3, false);
     page.late = Some(Vec::new());

@@ -1167,6 +1167,86 @@ fn behind(entry: &mut Value, run: &str, previous: Value) {
     }
 }
 
+/// What goes without saying is not said: two rows that say the same would have two hashes.
+#[test]
+fn records_in_short_that_say_more_than_they_need_are_refused() {
+    let mut desk = Desk::started("ann");
+    desk.launch("a");
+    desk.prompt("a", "hello");
+    desk.says("there");
+    desk.rows("a");
+    let file = export(&mut desk, "a");
+    let of = |record: &Value, name: &str| record[name].clone();
+    type Change<'a> = Box<dyn Fn(&mut Value) + 'a>;
+    let put = |name: &'static str, value: Value| -> Change<'_> {
+        Box::new(move |record| record[name] = value.clone())
+    };
+    let whole = |record: &Value, kind, run| {
+        let short = Short::of(Some(kind), record, Some(run)).unwrap();
+        short.task().unwrap()
+    };
+    let (end, prompt) = (RecordKind::End, RecordKind::Prompt);
+    let cases: Vec<(&str, RecordKind, Change<'_>)> = vec![
+        ("no tools", end, put("granted", json!(false))),
+        ("the provider", end, Box::new(|record| record["on"] = of(record, "provider"))),
+        ("no receipts", end, put("receipts", json!([]))),
+        ("nothing is left", end, put("left", json!({}))),
+        ("left by who is there", end, put("left", json!({ "operator_subject": "ann" }))),
+        ("told then", end, Box::new(|record| record["told"] = of(record, "at"))),
+        ("the task and its tail", end, Box::new(|record| record["task"] = whole(record, end, "run").into())),
+        (
+            "the task and its tail",
+            prompt,
+            Box::new(|record| record["task"] = whole(record, prompt, "run").into()),
+        ),
+        (
+            "the task for its tail",
+            end,
+            Box::new(|record| {
+                record["task"] = whole(record, end, "run").into();
+                record.as_object_mut().unwrap().remove("tail").unwrap();
+            }),
+        ),
+        (
+            "the task for its tail",
+            prompt,
+            Box::new(|record| {
+                record["task"] = whole(record, prompt, "run").into();
+                let tail = record.as_object_mut().unwrap().remove("tail").unwrap();
+                // Its hash goes with it.
+                record["hash"] = tail.as_str().unwrap()[1..17].into();
+            }),
+        ),
+        (
+            "the hash in the tail",
+            prompt,
+            Box::new(|record| {
+                record["hash"] = record["tail"].as_str().unwrap()[1..17].into();
+            }),
+        ),
+    ];
+    let mut there = Desk::of("bea");
+    for (what, kind, change) in cases {
+        let mut changed = 0;
+        let text = {
+            let changed = std::cell::RefCell::new(&mut changed);
+            rewritten(&file, &|_, mut entry| {
+                if entry["what"] == kind.as_str() {
+                    **changed.borrow_mut() += 1;
+                    change(&mut entry["record"]);
+                }
+                entry.to_string()
+            })
+        };
+        assert!(changed > 0, "{what}");
+        let error = check(&mut there, &text).expect_err(what);
+        assert_eq!(error.code, Code::Corrupt, "{what}: {error:?}");
+        assert!(error.message.contains("no such record is written here"), "{what}: {error:?}");
+    }
+    let same = rewritten(&file, &|_, entry| entry.to_string());
+    assert_eq!(check(&mut there, &same).map(drop), Ok(()));
+}
+
 #[test]
 fn records_in_short_that_nobody_here_has_made_are_refused_with_all_that_comes_with_them() {
     let mut desk = worked();

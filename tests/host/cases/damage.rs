@@ -551,3 +551,234 @@ fn a_changed_session_stays_tampered_whatever_was_refused_since() {
         }
     }
 }
+
+/// A disk like that of [`disk`], with the heads of an earlier time.
+fn with_earlier() -> (MemoryStore, u64, Vec<(Key, String)>) {
+    let mut page = Desk::started("ann");
+    page.must("sendMessage", json!({ "text": "one" }));
+    page.says("answer one");
+    for id in ["idle", "whole", "lost"] {
+        page.launch(id);
+        page.prompt(id, "hello");
+        page.says("there");
+        page.must("sessions.rename", json!({ "id": id, "displayName": format!("The {id}") }));
+        page.rows(id);
+    }
+    let earlier = page.store.read(&Read::all(Table::Heads, Vec::new()));
+    page.must("sendMessage", json!({ "text": "two" }));
+    page.says("answer two");
+    for id in ["idle", "whole"] {
+        page.prompt(id, "more");
+        page.says("and more");
+    }
+    page.prompt("lost", "more");
+    page.rows("default");
+    (page.store, page.now, earlier)
+}
+
+const HEADS: [&str; 12] = [
+    "missing",
+    "empty",
+    "cut",
+    "rubbish",
+    "bare",
+    "turns",
+    "end",
+    "hash",
+    "name",
+    "signature",
+    "half signed",
+    "foreign",
+];
+
+/// Damages a session's head, as the kind says.
+fn damage_head(store: &mut MemoryStore, earlier: &[(Key, String)], id: &str, kind: &str) {
+    let read = |id: &str| store.read(&Read::all(Table::Heads, vec![id.into()])).remove(0);
+    let (key, text) = read(id);
+    let replaced = |from: &str, to: &str| text.replacen(from, to, 1);
+    let value = match kind {
+        "missing" | "empty" => String::new(),
+        "cut" => text[..text.len() / 3].to_owned(),
+        "rubbish" => "rubbish".to_owned(),
+        "bare" => "{}".to_owned(),
+        "turns" => replaced("\"turns\":", "\"turns\":1"),
+        "end" => replaced("\"seq\":", "\"seq\":1"),
+        "hash" => replaced("\"hash\":\"", "\"hash\":\"0"),
+        "name" => replaced("\"provider_id\":\"", "\"provider_id\":\"x"),
+        "signature" => replaced("\n", "\n0"),
+        "half signed" => text.rsplit_once('\n').unwrap().0.to_owned(),
+        "foreign" => read(if id == "whole" { "idle" } else { "whole" }).1,
+        _ => earlier.iter().find(|(other, _)| *other == key).unwrap().1.clone(),
+    };
+    assert!(value != text, "{kind} of {id}");
+    let table = Table::Heads;
+    let write = match kind {
+        "missing" => Write::DeletePrefix { table, prefix: key },
+        _ => Write::Put { table, key, value },
+    };
+    store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+}
+
+/// Each damage to the heads of these sessions, on the page that finds it, with an agent or without.
+fn each_head(look: impl Fn(Desk, &str, bool, &str)) {
+    let (store, now, earlier) = with_earlier();
+    for id in ["default", "idle", "lost"] {
+        for (kind, running) in
+            HEADS.into_iter().chain(["earlier"]).flat_map(|kind| [(kind, true), (kind, false)])
+        {
+            let mut store = store.clone();
+            damage_head(&mut store, &earlier, id, kind);
+            let mut page = Desk::on(store, now + 1_000, "ann");
+            if running {
+                page.start();
+            }
+            look(page, id, running, &format!("{kind} head of {id}, {running}"));
+        }
+    }
+}
+
+/// What is told where nothing says where it ends.
+fn without_mark(mut told: Vec<Value>, why: &str) -> Vec<Value> {
+    let mark = told.pop().unwrap_or_default();
+    assert!(is_gap(&&mark) && !told.iter().any(|one| is_gap(&one)), "{why}: {mark} behind {told:?}");
+    told
+}
+
+#[test]
+fn a_session_whose_head_is_damaged_is_named_and_read_whole() {
+    let (store, now, _) = with_earlier();
+    let disk = (store, now);
+    let all: Vec<(&str, Whole)> = ["default", "idle", "lost"].map(|id| (id, whole(&disk, id))).into();
+    each_head(|mut page, id, running, why| {
+        let whole = &all.iter().find(|(other, _)| *other == id).unwrap().1;
+        if running && id == "default" {
+            assert_eq!(told(&page), [id], "{why}");
+        }
+        for other in ["default", "whole"] {
+            if running && other != id {
+                works(&mut page, other, why);
+            }
+        }
+        // Where it is gone, only who asks for it finds that.
+        if !why.starts_with("missing") {
+            assert!(page.must("sessions.list", json!({})).to_string().contains("whole"), "{why}");
+            assert!(
+                listed(&mut page, id)["damaged"]["why"].is_string() || why.starts_with("earlier"),
+                "{why}"
+            );
+        }
+        let last = whole.journal.len() as u64;
+        for limit in [Value::Null, json!(50)] {
+            let history = list(page.must("history", json!({ "sessionId": id, "limit": limit })));
+            assert_eq!(said(&without_mark(history, why)), said(&whole.history), "{why}");
+        }
+        let told = list(page.must("sessions.journal", json!({ "id": id })));
+        assert_eq!(told.last().unwrap()["seq"], last + 1, "{why}");
+        assert_eq!(without_mark(told, why), whole.journal, "{why}");
+        let paged = list(page.must("sessions.journal", json!({ "id": id, "from": last, "limit": 1 })));
+        assert_eq!(paged, whole.journal[whole.journal.len() - 1..], "{why}");
+        let paged = list(page.must("sessions.journal", json!({ "id": id, "from": last + 1, "limit": 1 })));
+        assert_eq!(without_mark(paged, why), [Value::Null; 0], "{why}");
+        assert_eq!(
+            list(page.must("sessions.journal", json!({ "id": id, "from": last + 2 }))),
+            [Value::Null; 0]
+        );
+        assert_eq!(page.integrity(id), "tampered", "{why}");
+        let seen = listed(&mut page, id)["damaged"].clone();
+        assert!(seen["seq"] == 0 && seen["why"].is_string(), "{why}: {seen}");
+        let verified = page.must("sessions.verify", json!({ "id": id }));
+        assert_eq!(
+            (&verified["hmac_status"], &verified["entries"]),
+            (&json!("tampered"), &json!(last)),
+            "{why}"
+        );
+        let error = page.ask("sessions.rename", json!({ "id": id, "displayName": "b" })).unwrap_err();
+        assert_eq!(error.code, Code::Corrupt, "{why}");
+        assert!(error.hint.as_ref().unwrap().contains("salvage"), "{why}: {error:?}");
+        // What is on record is evidence: whole or not at all.
+        assert_eq!(page.fails("sessions.events", json!({ "id": id })).0, Code::Corrupt, "{why}");
+    });
+}
+
+#[test]
+fn the_file_of_a_session_whose_head_is_damaged_has_what_is_stored_of_it() {
+    let (store, now, _) = with_earlier();
+    let disk = (store, now);
+    let all: Vec<(&str, Whole)> = ["default", "idle", "lost"].map(|id| (id, whole(&disk, id))).into();
+    each_head(|mut page, id, _, why| {
+        let whole = &all.iter().find(|(other, _)| *other == id).unwrap().1;
+        let stored = page.stored(Table::Heads, id);
+        let lines = file(&mut page, id);
+        let rows = |lines: &[String]| -> Vec<String> {
+            lines.iter().filter(|line| line.starts_with("{\"row\"")).cloned().collect()
+        };
+        assert_eq!(rows(&lines), rows(&whole.lines), "{why}");
+        let first: Value = serde_json::from_str(&lines[0]).unwrap();
+        let last: Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+        assert_eq!((&first["head"], &first["session"]), (&Value::Null, &json!(id)), "{why}");
+        assert_eq!(last["stored"], json!(stored), "{why}");
+        page.must("sessions.import", json!({ "step": "begin" }));
+        let error =
+            page.ask("sessions.import", json!({ "step": "lines", "lines": lines.join("\n") })).unwrap_err();
+        assert!(
+            error.code == Code::Corrupt && error.hint.as_ref().unwrap().contains("salvage"),
+            "{why}: {error:?}"
+        );
+    });
+}
+
+#[test]
+fn a_session_whose_head_is_damaged_is_salvaged_or_removed() {
+    let (store, now, _) = with_earlier();
+    let disk = (store, now);
+    let all: Vec<(&str, Whole)> = ["default", "idle", "lost"].map(|id| (id, whole(&disk, id))).into();
+    let before = |id: &str| Desk::on(disk.0.clone(), now + 1_000, "ann").status(id);
+    for replaces in [true, false] {
+        each_head(|mut page, id, running, why| {
+            let whole = &all.iter().find(|(other, _)| *other == id).unwrap().1;
+            let state = page.must("sessions.salvage", json!({ "id": id, "replace": replaces }));
+            let made = state["id"].as_str().unwrap().to_owned();
+            assert_eq!(made == id, replaces, "{why}");
+            // All that a head says is in the rows too: its name, its owner, who answers in it.
+            let was = before(id);
+            for name in ["display_name", "operator_subject", "provider_id", "project_id", "started_at"] {
+                assert_eq!(state[name], was[name], "{why}: {name}");
+            }
+            page.holds(&made);
+            let history = list(page.must("history", json!({ "sessionId": made })));
+            assert_eq!(said(&history), said(&whole.history), "{why}");
+            assert_eq!(page.integrity(&made), "unverified", "{why}");
+            assert_eq!(listed(&mut page, &made)["damaged"], Value::Null, "{why}");
+            if !running {
+                page.start();
+            }
+            works(&mut page, &made, why);
+            let mut page = page.crash("ann");
+            page.start();
+            assert_eq!(page.integrity(&made), "unverified", "{why}");
+            works(&mut page, &made, why);
+            if !replaces {
+                assert_eq!(page.integrity(id), "tampered", "{why}");
+                match id {
+                    "default" => page.must("clearConversation", json!({})),
+                    _ => page.must("sessions.remove", json!({ "id": id })),
+                };
+                page.rows(id);
+                assert!(id == "default" || page.stored(Table::Entries, id).is_empty(), "{why}");
+                assert_eq!(listed(&mut page, id)["damaged"], Value::Null, "{why}");
+            }
+        });
+    }
+}
+
+#[test]
+fn somebody_else_salvages_no_session_whose_head_is_damaged() {
+    let (mut store, now, earlier) = with_earlier();
+    damage_head(&mut store, &earlier, "idle", "missing");
+    damage_head(&mut store, &earlier, "lost", "rubbish");
+    let mut page = Desk::on(store, now + 1_000, "bob");
+    for id in ["idle", "lost"] {
+        let args = json!({ "id": id, "replace": true });
+        assert_eq!(page.fails("sessions.salvage", args).0, Code::PermissionDenied, "{id}");
+    }
+}

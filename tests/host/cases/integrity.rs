@@ -35,13 +35,12 @@ fn status_surfaces_a_tampered_session() {
         if !running {
             assert_eq!(status["session"]["provider_id"], "provider_tampered", "shown as it is stored");
             let invalid = "stored agent session state has invalid HMAC: a".to_owned();
-            for (name, args) in [
-                ("sessions.list", json!({})),
-                ("history", json!({ "sessionId": "a" })),
-                ("sessions.rename", json!({ "id": "a", "displayName": "b" })),
-            ] {
-                assert_eq!(page.fails(name, args), (Code::Corrupt, invalid.clone()), "{name}");
-            }
+            let rename = json!({ "id": "a", "displayName": "b" });
+            assert_eq!(page.fails("sessions.rename", rename), (Code::Corrupt, invalid.clone()));
+            let list = page.must("sessions.list", json!({}));
+            let damaged = |one: &&Value| one["damaged"]["why"].is_string();
+            let damaged: Vec<&Value> = list.as_array().unwrap().iter().filter(damaged).collect();
+            assert_eq!(damaged.iter().map(|one| &one["id"]).collect::<Vec<_>>(), ["a"], "{list}");
             page.start();
             let prompt = json!({ "id": "a", "text": "hi" });
             assert_eq!(page.fails("sessions.prompt", prompt), (Code::Corrupt, invalid));
@@ -305,7 +304,9 @@ fn rows_without_their_head_are_not_taken_for_nothing() {
     }
     let mut page = page.crash("ann");
     for id in ["a", "default"] {
-        assert_eq!(page.fails("history", json!({ "sessionId": id })).0, Code::Corrupt, "{id}");
+        let told = page.must("history", json!({ "sessionId": id }));
+        let last = told.as_array().unwrap().last().unwrap();
+        assert_eq!((told.as_array().unwrap().len(), &last["status"]), (3, &json!("damaged")), "{id}");
     }
     page.start();
     let message = json!({ "text": "mine" });
@@ -463,7 +464,7 @@ fn the_record_is_not_told_under_a_head_that_was_changed() {
     page.must("stopAgent", json!({}));
     page.tampers(Table::Heads, "a", "\"turns\":1", "\"turns\":2");
     let mut page = page.crash("ann");
-    for name in ["sessions.events", "sessions.receipts", "sessions.journal", "sessions.export"] {
+    for name in ["sessions.events", "sessions.receipts", "sessions.handoffs"] {
         assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name}");
     }
 }
@@ -498,7 +499,8 @@ fn a_changed_head_neither_hides_its_session_nor_has_it_erased() {
             page.handle(Input::Tick);
             page.handle(Input::Tick);
             assert_eq!(page.stored(Table::Entries, "a").len(), rows);
-            assert_eq!(page.fails("history", json!({ "sessionId": "a" })).0, Code::Corrupt);
+            let told = page.must("history", json!({ "sessionId": "a" }));
+            assert_eq!(told.as_array().unwrap().last().unwrap()["status"], "damaged");
             page.must("sessions.remove", json!({ "id": "a" }));
             page.rows("a");
             assert!(page.stored(Table::Entries, "a").is_empty(), "{says} {running}");
@@ -524,14 +526,80 @@ fn a_session_whose_record_cannot_be_read_is_listed_and_can_be_removed() {
             assert_eq!((&one["hmac_status"], &one["session"]["id"]), (&json!("tampered"), &json!("a")));
             assert!(one["session"]["updated_at"].is_string());
             assert_eq!(page.status("a")["id"], "a");
-            assert_eq!(page.fails("sessions.list", json!({})).0, Code::Corrupt);
+            let list = page.must("sessions.list", json!({}));
+            let one = list.as_array().unwrap().iter().find(|one| one["id"] == "a").unwrap();
+            assert_eq!(one["damaged"]["seq"], 0, "{list}");
             page.must("sessions.remove", json!({ "id": "a" }));
             page.must("sessions.list", json!({}));
         }
     }
     let mut page = with_head(false, |_| String::new());
-    for name in ["sessions.journal", "sessions.events", "sessions.status"] {
-        assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name}");
+    assert_eq!(page.fails("sessions.events", json!({ "id": "a" })).0, Code::Corrupt);
+    assert_eq!(page.integrity("a"), "tampered");
+}
+
+/// One that somebody has removed is gone, also where its head says nothing of that any more.
+#[test]
+fn a_changed_head_does_not_bring_a_removed_session_back() {
+    let mut page = worked();
+    page.must("sessions.remove", json!({ "id": "a" }));
+    page.rows("a");
+    page.edits(Table::Heads, "a", |_, text| Some(text.replacen("\"removed\":", "\"was\":", 1)));
+    let mut page = page.crash("ann");
+    for name in ["sessions.journal", "sessions.export", "sessions.salvage"] {
+        assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::SessionNotFound, "{name}");
+    }
+    assert_eq!(page.fails("history", json!({ "sessionId": "a" })).0, Code::SessionNotFound);
+    page.must("sessions.remove", json!({ "id": "a" }));
+    page.rows("a");
+    assert!(page.stored(Table::Entries, "a").is_empty());
+}
+
+/// What is damaged while an agent has it at hand is named in a list, with where, however that was found.
+#[test]
+fn what_is_damaged_while_it_is_at_hand_is_listed_as_that() {
+    for found in ["sessions.status", "sessions.verify", "sessions.list"] {
+        for what in ["last row", "head", "no head", "row"] {
+            let why = format!("{what} by {found}");
+            let mut page = worked();
+            let last = page.rows("a").len() as u64;
+            let seq = match what {
+                "last row" => last,
+                "row" => 3,
+                _ => 0,
+            };
+            let at = |number: u64| {
+                move |key: &Key, text: &str| {
+                    (key.get(1) == Some(&Part::Number(number))).then(|| text.replacen('1', "2", 1))
+                }
+            };
+            match what {
+                "head" => page.edits(Table::Heads, "a", |_, text| Some(text.replacen("custom", "other", 1))),
+                "no head" => page.edits(Table::Heads, "a", |_, _| Some(String::new())),
+                _ => page.edits(Table::Entries, "a", at(seq)),
+            }
+            // A list reads no rows, and a status the last of them.
+            let sees = match found {
+                "sessions.list" => seq == 0,
+                "sessions.status" => what != "row",
+                _ => true,
+            };
+            page.must(found, if found == "sessions.list" { json!({}) } else { json!({ "id": "a" }) });
+            let one = listed(&mut page, "a");
+            let verdict = if sees { "tampered" } else { "verified" };
+            assert_eq!(one["hmac_status"], verdict, "{why}: {one}");
+            let damaged = &one["session"]["damaged"];
+            assert_eq!(damaged["seq"], if sees { json!(seq) } else { Value::Null }, "{why}: {damaged}");
+            let status = page.must("sessions.status", json!({ "id": "a" }));
+            assert!(status["session"]["damaged"].is_object() || !sees, "{why}: {status}");
+            let plain = page.must("sessions.list", json!({}));
+            let plain = plain.as_array().unwrap().iter().filter(|one| one["damaged"].is_object()).count();
+            assert_eq!(plain, usize::from(sees || what == "last row"), "{why}");
+            // What is at hand is as it was: work goes on in it.
+            assert_eq!(listed(&mut page, "default")["session"]["damaged"], Value::Null);
+            page.prompt("a", "more");
+            page.says("and more");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::support::script::{RARE, RARE_TOOL, SCHEMA};
 use crate::support::sim::World;
 use lodger::error::Code;
 use lodger::harness::{Action, Found, Harness, Input, Options};
-use lodger::ports::StoreError;
+use lodger::ports::{Commit, Read, StoreError, Table, Write};
 use lodger::protocol::Command;
 use lodger::rooms::Room;
 use serde_json::{Value, json};
@@ -128,12 +128,13 @@ fn a_room_that_does_not_come_rejects_what_needs_it_ends_no_run_and_is_asked_for_
 }
 
 /// Of each room a command that needs it. That of `past` comes before that of `carry`, which builds on it.
-fn needs_each() -> [(Room, &'static str, Value); 8] {
+fn needs_each() -> [(Room, &'static str, Value); 9] {
     [
         (Room::Anthropic, "startAgent", config("anthropic")),
         (Room::Chat, "configureAgent", config("ollama")),
         (Room::Responses, "configureAgent", config("openai-responses")),
         (Room::Pages, "pages.tree", json!({})),
+        (Room::Upkeep, "pages.trash", json!({})),
         (Room::Schema, "tools.register", tool(RARE_TOOL.into())),
         (Room::More, "tools.execute", json!({ "name": "look" })),
         (Room::Past, "sessions.journal", json!({ "id": "default" })),
@@ -396,10 +397,99 @@ fn a_past_that_nobody_can_read_gives_the_workspace_back_and_is_asked_for_again()
 }
 
 #[test]
+fn rows_of_pages_that_do_not_agree_wait_for_what_understands_them() {
+    let mut world = opened();
+    world.must(0, "pages.create", json!({ "title": "Soup", "content": "Hot." }));
+    world.must(0, "pages.create", json!({ "title": "Bread", "content": "Warm." }));
+    let pages = world.disk.read(&Read::all(Table::Pages, vec!["soup".into()]));
+    let (key, text) = pages[0].clone();
+    let write = Write::Put { table: Table::Pages, key, value: text.replace("Hot", "Hat") };
+    world.disk.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+    world.crash(0, true);
+    world.equip(0);
+    world.settle(0);
+    let tree = |world: &mut World| world.command(0, "pages.tree", json!({}));
+    let refused = tree(&mut world);
+    assert_eq!(world.pages[0].awaited, [Room::Pages]);
+    world.finish_room(0, 0, Ok(()));
+    world.settle_without_rooms(0);
+    let other = tree(&mut world);
+    world.settle_without_rooms(0);
+    assert_eq!(world.pages[0].awaited, [Room::Upkeep]);
+    assert!(!answered(&world, refused) && !answered(&world, other));
+    world.finish_room(0, 0, Err("offline".into()));
+    world.settle_without_rooms(0);
+    assert_eq!(code(&world, refused), Some(Code::WasmUnavailable));
+    // What was asked for meanwhile asks for the room again.
+    assert_eq!(world.pages[0].awaited, [Room::Upkeep]);
+    world.finish_room(0, 0, Ok(()));
+    world.settle_without_rooms(0);
+    let told = world.pages[0].asked[&other].answer.clone().unwrap().unwrap();
+    let damaged = told.as_array().unwrap().iter().filter(|page| page["damaged"].is_object());
+    assert_eq!(damaged.map(|page| &page["slug"]).collect::<Vec<_>>(), ["soup"], "{told}");
+    // What is whole is read by itself.
+    assert_eq!(world.must(0, "pages.read", json!({ "slug": "bread" }))["content"], "Warm.");
+}
+
+#[test]
+fn earlier_contents_of_a_page_wait_for_their_room() {
+    let mut world = opened();
+    world.must(0, "pages.create", json!({ "title": "Soup", "content": "Cold." }));
+    world.crash(0, true);
+    world.equip(0);
+    world.settle(0);
+    for (name, args) in [
+        ("pages.versions", json!({ "slug": "soup" })),
+        ("pages.trash", json!({})),
+        ("pages.restore", json!({ "slug": "soup" })),
+    ] {
+        world.command(0, name, args);
+    }
+    assert_eq!(world.pages[0].awaited, [Room::Pages, Room::Upkeep]);
+    world.settle(0);
+    assert_eq!(world.must(0, "pages.versions", json!({ "slug": "soup" }))[0]["content"], "Cold.");
+}
+
+/// A tool of the room `upkeep` waits for it; one that does without has its answer, whatever becomes of the room.
+#[test]
+fn a_page_tool_brings_its_room_when_it_is_called() {
+    for comes in [true, false] {
+        let mut world = World::calm();
+        world.page_tools = true;
+        world.pages.clear();
+        let page = world.open();
+        world.equip(page);
+        world.settle(page);
+        world.must(page, "tools.execute", json!({ "name": "create_page", "args": { "title": "Soup" } }));
+        let upkeep = |world: &World| world.pages[page].awaited.contains(&Room::Upkeep);
+        let call = |world: &mut World, name: &str, args: Value| {
+            world.command(page, "tools.execute", json!({ "name": name, "args": args }))
+        };
+        let rename = json!({ "slug": "soup", "title": "Stew" });
+        let before = call(&mut world, "read_page", json!({ "slug": "soup" }));
+        let renames = call(&mut world, "rename_page", rename);
+        let after = call(&mut world, "get_page_tree", json!({}));
+        world.settle_without_rooms(page);
+        assert!(upkeep(&world) && answered(&world, before) && !answered(&world, renames), "{comes}");
+        world.finish_room(page, 0, if comes { Ok(()) } else { Err("offline".into()) });
+        world.settle(page);
+        assert_eq!(code(&world, renames), (!comes).then_some(Code::WasmUnavailable));
+        assert_eq!(code(&world, after), None, "{comes}");
+        let told = world.must(
+            page,
+            "tools.execute",
+            json!({ "name": "read_page_history", "args": { "slug": "soup" } }),
+        );
+        assert!(told.to_string().contains(if comes { "Stew" } else { "Soup" }), "{told}");
+    }
+}
+
+#[test]
 fn what_carries_sessions_reads_them_too() {
     for command in Command::ALL {
         let rooms = command.row().rooms;
         assert!(!rooms.has(Room::Carry) || rooms.has(Room::Past), "{command:?}");
+        assert!(!rooms.has(Room::Upkeep) || rooms.has(Room::Pages), "{command:?}");
     }
 }
 

@@ -6,14 +6,17 @@
 //! that names it. Leaves to others: making things happen (`sim`).
 
 use super::engine::patterns;
+use lodger::journal::canonical::without;
 use lodger::journal::pack::{checkpoint_key, loose, unpacked};
-use lodger::journal::{Answer, Ask, AskReason, Cause, Entry, GENESIS, Mode, RecordKind, Row};
+use lodger::journal::{Answer, Ask, AskReason, Cause, Entry, GENESIS, Mode, RecordKind, Row, Word};
 use lodger::model::Block;
 use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
+use lodger::session::record::{Short, task_id, task_title};
 use lodger::session::{self, Session, again};
 use lodger::tools::Source;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub type Law = Result<(), String>;
@@ -50,6 +53,8 @@ pub struct Journal {
     deeds: BTreeSet<(String, String)>,
     /// The tool calls that have a receipt, by run and call.
     receipts: BTreeSet<(String, String)>,
+    /// The hash of the latest receipt.
+    receipt: Option<String>,
     /// The latest entry that brought text from outside.
     outside: u64,
     /// The messages that wait, worked out from the entries alone.
@@ -91,6 +96,7 @@ impl Journal {
             unknown: BTreeSet::new(),
             deeds: BTreeSet::new(),
             receipts: BTreeSet::new(),
+            receipt: None,
             queue: Vec::new(),
             taken: BTreeSet::new(),
             outside: 0,
@@ -325,8 +331,13 @@ impl Journal {
                 Entry::Lost { .. } => drop(self.lost.insert(run)),
                 // It may be ended by a page that never told of it, as what was lost.
                 Entry::Benched { .. } => drop(self.lost.insert(run)),
-                Entry::Recorded { what, record } if *what == RecordKind::Receipt => {
-                    self.has_receipt(run, record)?
+                Entry::Recorded { what, record } => {
+                    for (what, record) in records(what, record, header.run.as_deref())? {
+                        if what == RecordKind::Receipt {
+                            self.receipt_follows(&record)?;
+                            self.has_receipt(run.clone(), &record)?;
+                        }
+                    }
                 }
                 Entry::Ended { .. } => self.has_its_receipts(&run)?,
                 Entry::Cleared { .. } => {
@@ -513,6 +524,20 @@ impl Journal {
         let Some(call) = receipt["result"]["metadata"]["tool_call_id"].as_str() else { return Ok(()) };
         let told = format!("{call} of {run} has a second receipt");
         law(self.receipts.insert((run, call.into())), || told)
+    }
+
+    /// A receipt is behind the latest one, and has the hash of what it says.
+    fn receipt_follows(&mut self, receipt: &Value) -> Law {
+        let previous = receipt["previous_receipt_hash"].as_str();
+        let last = self.receipt.as_deref();
+        law(previous == last, || format!("a receipt follows {previous:?}, and the latest is {last:?}"))?;
+        let mut said = receipt.clone();
+        let hash = said.as_object_mut().and_then(|said| said.remove("self_hash"));
+        let digest = Sha256::digest(without(&said, ""));
+        let sum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        law(hash == Some(sum.clone().into()), || format!("a receipt has the hash {hash:?}, not {sum}"))?;
+        self.receipt = Some(sum);
+        Ok(())
     }
 
     /// Whatever a run has done is on record before it ends.
@@ -1056,4 +1081,55 @@ impl RunTold {
         let had_more = (lost || self.replaced) && parts.iter().any(|part| said(&part));
         law(kept.ends_with(&shown) || had_more, || format!("shown is {shown:?}, and kept is {kept:?}"))
     }
+}
+
+/// The records that a row puts down. A short one is of a run, and says nothing that goes without saying.
+fn records(
+    what: &Word<RecordKind>,
+    record: &Value,
+    run: Option<&str>,
+) -> Result<Vec<(RecordKind, Value)>, String> {
+    let kind = what.known().ok_or_else(|| format!("a record of the kind {what:?}"))?;
+    if !matches!(kind, RecordKind::Prompt | RecordKind::End) {
+        return Ok(vec![(kind, record.clone())]);
+    }
+    let short = Short::of(Some(kind), record, run).ok_or("a short record of no run")?;
+    let whole = short.whole().map_err(|error| error.message.clone())?;
+    let event = whole.iter().find(|(kind, _)| *kind == RecordKind::Event).map(|(_, event)| event);
+    let event = event.ok_or("a short record without an event")?;
+    let task = event["task_id"].as_str();
+    let has = |name: &str| record.get(name).is_some();
+    let said = |name: &str| record[name].as_str().unwrap_or_default();
+    let begun = if kind == RecordKind::End { &record["started"] } else { &record["at"] };
+    let stem = task_id(&task_title(said("session"), begun.as_u64().unwrap_or_default(), ""));
+    let ends_so =
+        task.is_some_and(|task| task.strip_prefix(&*stem).is_some_and(|tail| tail.starts_with('_')));
+    let of_prompt = [
+        ("a task in a tail", has("tail") == ends_so && (has("task") == (task.is_some() && !ends_so))),
+        (
+            "a hash that its task has",
+            !has("hash") || !said("tail").get(1..).is_some_and(|tail| tail.starts_with(said("hash"))),
+        ),
+    ];
+    let of_end = [
+        ("tools", record.get("granted").is_none_or(|granted| granted == true)),
+        ("a provider", !has("on") || said("on") != said("provider")),
+        ("a status", !has("status") || said("status") != "completed"),
+        (
+            "receipts",
+            record.get("receipts").is_none_or(|ids| ids.as_array().is_some_and(|ids| !ids.is_empty())),
+        ),
+        (
+            "what is left",
+            record.get("left").is_none_or(|left| left.as_object().is_some_and(|left| !left.is_empty())),
+        ),
+        ("a time", record.get("told").is_none_or(|told| told.as_u64() > record["at"].as_u64())),
+    ];
+    for (of, holds) in of_prompt.into_iter().chain(of_end) {
+        law(holds, || format!("a short record does not say {of} in its shortest form: {record}"))?;
+    }
+    let bare = |value: &Value| value.is_null();
+    let nothing = record.as_object().into_iter().flatten().find(|(_, value)| bare(value));
+    law(nothing.is_none(), || format!("a short record says nothing at length: {nothing:?}"))?;
+    Ok(whole)
 }

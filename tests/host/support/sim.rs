@@ -254,6 +254,8 @@ pub struct World {
     pub disk: MemoryStore,
     /// No commit finds room on it.
     pub full: bool,
+    /// Pages that open have page tools, also where nothing goes wrong.
+    pub page_tools: bool,
     /// Whether the marker outside of it is set.
     marker: bool,
     pub pages: Vec<Page>,
@@ -278,6 +280,7 @@ impl World {
             now: 1_000_000,
             disk: MemoryStore::new(),
             full: false,
+            page_tools: false,
             marker: false,
             pages: Vec::new(),
             account: BTreeMap::new(),
@@ -326,7 +329,7 @@ impl World {
     fn fresh_page(&mut self) -> Page {
         self.ids += 1;
         let holder = format!("tab-{}", self.ids);
-        let page_tools = self.faults.is_some_and(|faults| faults.page_tools);
+        let page_tools = self.page_tools || self.faults.is_some_and(|faults| faults.page_tools);
         let has_schemas = Rc::new(Cell::new(false));
         let options = Options { name: "sim".into(), page_tools, holder, operator: Options::local_operator() };
         let mut harness = Harness::with(options, guarded(&has_schemas));

@@ -17,7 +17,7 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 8] = [
+const ROOMS: [Room; 9] = [
     Room {
         name: "anthropic",
         on: &[],
@@ -60,6 +60,34 @@ const ROOMS: [Room; 8] = [
             "tools::pages::definitions",
         ],
         code: &["workspace::", "tools::pages::"],
+    },
+    Room {
+        name: "upkeep",
+        on: &["pages"],
+        doors: &[
+            "workspace::PageTree>::survey",
+            "workspace::PageTree>::take_former",
+            "workspace::PageTree>::damaged_node",
+            "workspace::PageTree>::mend",
+            "workspace::PageTree>::incoming",
+            "workspace::PageTree>::outgoing",
+            "workspace::PageTree>::relocate",
+            "workspace::PageTree>::rename",
+            "workspace::PageTree>::restore",
+            "workspace::PageTree>::trash",
+            "workspace::plan::Pending>::finish",
+            "tools::pages::backlinks",
+            "tools::pages::history",
+            "tools::pages::moved",
+            "tools::pages::outgoing",
+            "tools::pages::renamed",
+        ],
+        code: &[
+            "workspace::damage::judge",
+            "workspace::damage::Found>::",
+            "workspace::damage::Former>::read",
+            "workspace::links::retarget",
+        ],
     },
     Room {
         name: "carry",
