@@ -147,6 +147,7 @@ function module(test) {
       chat: (ws) => ws.configureAgent({ providers: { spare: { kind: "ollama", model: "m" } } }),
       responses: (ws) => ws.configureAgent({ providers: { spare: { kind: "openai-responses", apiKey: "sk-test", model: "m" } } }),
       pages: (ws) => ws.pages.tree(),
+      upkeep: (ws) => ws.pages.trash(),
       more: (ws) => ws.tools.execute("look", {}),
       // What becomes of a tool that is registered is told by an event.
       schema: (ws) => new Promise((called, refused) => {

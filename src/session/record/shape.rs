@@ -92,22 +92,25 @@ impl Shape {
 fn complete(path: &str, shape: &[Member], given: &mut Map<String, Value>) -> Result<(), String> {
     let mut known = 0;
     for Member(name, kind, absent) in shape {
-        if *absent == ABSENT && given.get(*name).is_none_or(Value::is_null) {
-            given.remove(*name);
-            continue;
-        }
-        if !given.contains_key(*name) {
+        if given.get(*name).is_none_or(|value| *absent == ABSENT && value.is_null()) {
+            if *absent == ABSENT {
+                given.remove(*name);
+                continue;
+            }
             let value = json::parse(absent).ok_or_else(|| [path, " has no ", name].concat())?;
             given.insert((*name).into(), value);
         }
         known += 1;
-        match (kind, given.get_mut(*name)) {
-            (_, Some(Value::Null)) if *absent == NULL => {}
+        let fits = match (kind, given.get_mut(*name)) {
             (Kind::Parts(shape), Some(Value::Object(parts))) => {
                 complete(&[path, ".", name].concat(), shape, parts)?;
+                true
             }
-            (kind, Some(value)) if kind.fits(value) => {}
-            _ => return Err([path, ".", name, " must be ", kind.words()].concat()),
+            (kind, Some(value)) => (*absent == NULL && value.is_null()) || kind.fits(value),
+            _ => false,
+        };
+        if !fits {
+            return Err([path, ".", name, " must be ", kind.words()].concat());
         }
     }
     let is_known = |name: &&String| shape.iter().any(|Member(member, ..)| member == name);

@@ -576,20 +576,8 @@ fn with_earlier() -> (MemoryStore, u64, Vec<(Key, String)>) {
     (page.store, page.now, earlier)
 }
 
-const HEADS: [&str; 12] = [
-    "missing",
-    "empty",
-    "cut",
-    "rubbish",
-    "bare",
-    "turns",
-    "end",
-    "hash",
-    "name",
-    "signature",
-    "half signed",
-    "foreign",
-];
+const HEADS: [&str; 11] =
+    ["missing", "empty", "cut", "rubbish", "bare", "turns", "end", "hash", "name", "signature", "foreign"];
 
 /// Damages a session's head, as the kind says.
 fn damage_head(store: &mut MemoryStore, earlier: &[(Key, String)], id: &str, kind: &str) {
@@ -606,7 +594,6 @@ fn damage_head(store: &mut MemoryStore, earlier: &[(Key, String)], id: &str, kin
         "hash" => replaced("\"hash\":\"", "\"hash\":\"0"),
         "name" => replaced("\"provider_id\":\"", "\"provider_id\":\"x"),
         "signature" => replaced("\n", "\n0"),
-        "half signed" => text.rsplit_once('\n').unwrap().0.to_owned(),
         "foreign" => read(if id == "whole" { "idle" } else { "whole" }).1,
         _ => earlier.iter().find(|(other, _)| *other == key).unwrap().1.clone(),
     };
