@@ -63,8 +63,8 @@ pub fn pack(session: &str, rows: &[String], last: u64) -> Vec<Write> {
 fn packed(rows: &[String]) -> String {
     let read = rows.iter().filter_map(|row| Row::from_text(row).ok()).list();
     // What is damaged already is kept as it is.
-    let pairs = read.iter().zip(read.iter().skip(1));
-    let in_order = read.len() == rows.len() && pairs.map(|(one, next)| next.follows(one.hash())).all(|is| is);
+    let mut pairs = read.iter().zip(read.iter().skip(1));
+    let in_order = read.len() == rows.len() && pairs.all(|(one, next)| next.follows(one.hash()));
     let mut value = String::new();
     for (at, (text, row)) in rows.iter().zip(read.iter().map(Some).chain(std::iter::repeat(None))).enumerate()
     {
@@ -243,24 +243,25 @@ mod tests {
         let rows = journal(8);
         let text = packed(&rows);
         let unreadable = vec![(vec!["a".into(), 8.into()], String::new())];
-        let starts: Vec<usize> = text.match_indices([WHOLE, LEAN]).map(|(at, _)| at).collect();
-        for (row, at) in starts.iter().enumerate() {
-            let end = starts.get(row + 1).copied().unwrap_or(text.len());
-            let changed = text[*at..end].replacen("\"at\":", "\"at\":1", 1);
-            let changed = [&text[..*at], &changed, &text[end..]].concat();
-            assert_ne!(changed, text);
+        let marks = text.matches([WHOLE, LEAN]);
+        let pieces: Vec<String> =
+            marks.zip(rows_of(&text).unwrap()).map(|(mark, row)| [mark, row].concat()).collect();
+        assert_eq!(pieces.concat(), text);
+        for row in 0..pieces.len() {
+            let mut changed = pieces.clone();
+            changed[row] = changed[row].replacen("\"at\":", "\"at\":1", 1);
+            assert_ne!(changed, pieces);
+            let found = of_pack(&"a".into(), 8, &changed.concat());
             // The first row is whole, and in the pack nothing is before it: the chain says that it was changed.
-            let expected = if row == 0 { 8 } else { 1 };
-            let found = of_pack(&"a".into(), 8, &changed);
-            assert_eq!(found.len(), expected, "row {row}");
-            assert!(row == 0 || found == unreadable);
+            if row == 0 { assert_eq!(found.len(), 8) } else { assert_eq!(found, unreadable, "row {row}") }
         }
         // A row that is missing, twice there, or the last of them.
-        let (second, third, last) = (starts[1], starts[2], starts[7]);
-        let without = [&text[..second], &text[third..]].concat();
-        let twice = [&text[..third], &text[second..]].concat();
-        for changed in [without, twice, text[..last].to_owned()] {
-            assert_eq!(of_pack(&"a".into(), 8, &changed), unreadable);
+        let [mut without, mut twice, mut cut] = [pieces.clone(), pieces.clone(), pieces.clone()];
+        without.remove(1);
+        twice.insert(1, pieces[1].clone());
+        cut.pop();
+        for changed in [without, twice, cut] {
+            assert_eq!(of_pack(&"a".into(), 8, &changed.concat()), unreadable);
         }
     }
 
