@@ -66,9 +66,8 @@ fn packed(rows: &[String]) -> String {
     let mut pairs = read.iter().zip(read.iter().skip(1));
     let in_order = read.len() == rows.len() && pairs.all(|(one, next)| next.follows(one.hash()));
     let mut value = String::new();
-    for (at, (text, row)) in rows.iter().zip(read.iter().map(Some).chain(std::iter::repeat(None))).enumerate()
-    {
-        match row.filter(|_| in_order && at > 0 && at + 1 < rows.len()) {
+    for (at, text) in rows.iter().enumerate() {
+        match read.get(at).filter(|_| in_order && at > 0 && at + 1 < rows.len()) {
             Some(row) => {
                 value.push(LEAN);
                 value.push_str(&row.lean());

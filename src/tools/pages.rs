@@ -34,6 +34,8 @@ struct Tool {
     op: fn(String, Given<'_>) -> Op,
     /// How its result reads.
     tell: fn(&Told<'_>) -> String,
+    /// Whether that and the operation are in the room `upkeep`.
+    upkeep: bool,
 }
 
 /// The arguments of a call, which have passed the gate.
@@ -87,6 +89,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesRead",
         op: |_, args| Op::Search { query: args.said("query"), limit: args.most(SEARCH_LIMIT) },
         tell: found,
+        upkeep: false,
     },
     Tool {
         name: "read_page",
@@ -96,6 +99,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesRead",
         op: |slug, _| Op::Read { slug },
         tell: page,
+        upkeep: false,
     },
     Tool {
         name: "get_page_tree",
@@ -105,6 +109,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesRead",
         op: |_, args| Op::Tree { root: args.text("root_slug") },
         tell: |told| tree(told.value),
+        upkeep: false,
     },
     Tool {
         name: "get_backlinks",
@@ -114,6 +119,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesRead",
         op: |slug, _| Op::Backlinks { slug },
         tell: backlinks,
+        upkeep: true,
     },
     Tool {
         name: "get_outgoing_links",
@@ -123,6 +129,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesRead",
         op: |slug, _| Op::OutgoingLinks { slug },
         tell: outgoing,
+        upkeep: true,
     },
     Tool {
         name: "read_page_history",
@@ -132,6 +139,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesRead",
         op: |slug, args| Op::Versions { slug, limit: args.most(HISTORY_LIMIT) },
         tell: history,
+        upkeep: true,
     },
     Tool {
         name: "create_page",
@@ -146,6 +154,7 @@ static TOOLS: [Tool; 12] = [
             slug: None,
         },
         tell: |told| format!("Created {}.", shown(told.value)),
+        upkeep: false,
     },
     Tool {
         name: "update_page_content",
@@ -155,6 +164,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesWrite",
         op: |slug, args| update(slug, args.text("content"), None),
         tell: updated,
+        upkeep: false,
     },
     Tool {
         name: "update_page_metadata",
@@ -164,6 +174,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesWrite",
         op: |slug, args| update(slug, None, args.members("metadata")),
         tell: updated,
+        upkeep: false,
     },
     Tool {
         name: "move_page",
@@ -177,6 +188,7 @@ static TOOLS: [Tool; 12] = [
             position: args.number("position"),
         },
         tell: moved,
+        upkeep: true,
     },
     Tool {
         name: "rename_page",
@@ -186,6 +198,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesWrite",
         op: |slug, args| Op::Rename { slug, title: args.said("title") },
         tell: renamed,
+        upkeep: true,
     },
     Tool {
         name: "delete_page",
@@ -195,6 +208,7 @@ static TOOLS: [Tool; 12] = [
         capability: "PagesDelete",
         op: |slug, _| Op::Delete { slug },
         tell: deleted,
+        upkeep: false,
     },
 ];
 
@@ -223,8 +237,9 @@ pub fn definitions() -> Vec<Definition> {
 }
 
 /// Whether what a tool does is in the room `upkeep`.
+#[inline(never)]
 pub fn needs_upkeep(name: &str) -> bool {
-    matches!(name, "get_backlinks" | "get_outgoing_links" | "move_page" | "read_page_history" | "rename_page")
+    TOOLS.iter().any(|tool| tool.upkeep && tool.name == name)
 }
 
 /// What came of a call.

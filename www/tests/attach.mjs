@@ -18,6 +18,17 @@ const bring = (page, target, type) =>
     return event.defaultPrevented;
   }, [type, [...PNG]]);
 
+/** Asks about a picture and a text, and waits for the answer. */
+async function asksAboutFiles({ page, base, model, visit }) {
+  await open(page, base);
+  await useModel(visit, model);
+  await start(page);
+  await attach(page, dot, notes);
+  await say(page, "What is this?");
+  await page.getByTestId("assistant-message").waitFor();
+  await settled(page);
+}
+
 export const tests = {
   async "chosen, pasted and dropped files are shown, and can be taken away by keyboard"({ page, base }) {
     await open(page, base);
@@ -63,14 +74,9 @@ export const tests = {
     assert.equal(await chips(page).count(), 0);
   },
 
-  async "what is sent reaches the model, is shown in the conversation, and again after a reload"({ page, base, model, visit }) {
-    await open(page, base);
-    await useModel(visit, model);
-    await start(page);
-    await attach(page, dot, notes);
-    await say(page, "What is this?");
-    await page.getByTestId("assistant-message").waitFor();
-    await settled(page);
+  async "what is sent reaches the model, is shown in the conversation, and again after a reload"(t) {
+    const { page, model } = t;
+    await asksAboutFiles(t);
     assert.equal(await chips(page).count(), 0);
     const sent = model.bodies.at(-1).messages[0].content;
     assert.deepEqual(sent.map(({ type }) => type), ["image", "document", "text"]);
@@ -90,14 +96,9 @@ export const tests = {
     }
   },
 
-  async "a file that the browser has lost: the conversation goes on, and the chip says so"({ page, base, model, visit }) {
-    await open(page, base);
-    await useModel(visit, model);
-    await start(page);
-    await attach(page, dot, notes);
-    await say(page, "What is this?");
-    await page.getByTestId("assistant-message").waitFor();
-    await settled(page);
+  async "a file that the browser has lost: the conversation goes on, and the chip says so"(t) {
+    const { page, model } = t;
+    await asksAboutFiles(t);
     await page.evaluate(() => new Promise((resolve, reject) => {
       const request = indexedDB.open("lodger:notes");
       request.onerror = () => reject(request.error);

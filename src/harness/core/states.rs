@@ -23,8 +23,8 @@ impl Core {
     }
 
     /// The same of a session that is not believed.
-    pub(in crate::harness) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
-        Some(self.with_integrity(session, self.state_by(session, head.clone())?))
+    pub(in crate::harness) fn status_by(&self, session: &str, head: Head) -> Option<Value> {
+        Some(self.with_integrity(session, self.state_by(session, head)?))
     }
 
     pub(in crate::harness) fn with_integrity(&self, session: &str, state: Value) -> Value {

@@ -34,7 +34,12 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 enum What {
     Op(Op),
-    Tool { name: String, args: Value },
+    /// `upkeep`: what it does is in that room.
+    Tool {
+        name: String,
+        args: Value,
+        upkeep: bool,
+    },
 }
 
 /// One operation on its way.
@@ -67,7 +72,7 @@ impl Job {
 
     /// Whether it is a tool of the room `upkeep`. A command says by its row what it needs.
     fn needs_upkeep(&self) -> bool {
-        matches!(&self.what, What::Tool { name, .. } if pages::needs_upkeep(name))
+        matches!(&self.what, What::Tool { upkeep: true, .. })
     }
 
     /// Answers its command, if it is for one.
@@ -187,7 +192,8 @@ impl Pages {
     #[inline(never)]
     pub(in crate::harness) fn page_tool(&mut self, core: &mut Core, owner: Owner, name: String, args: Value) {
         enter(Room::Pages);
-        self.page_job(core, Job { owner, what: What::Tool { name, args }, pending: None });
+        let upkeep = pages::needs_upkeep(&name);
+        self.page_job(core, Job { owner, what: What::Tool { name, args, upkeep }, pending: None });
     }
 
     fn page_job(&mut self, core: &mut Core, job: Job) {
@@ -337,10 +343,12 @@ impl Pages {
                 Outcome::Done(plan) => Planned::Done(done(plan)),
                 Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
             }),
-            What::Tool { name, args } => pages::run(name, args, tree, core.now).map(|called| match called {
-                pages::Called::Done(tool) => Planned::Done(done_tool(tool)),
-                pages::Called::Read(pending) => Planned::Wait(Wait::Tool(pending)),
-            }),
+            What::Tool { name, args, .. } => {
+                pages::run(name, args, tree, core.now).map(|called| match called {
+                    pages::Called::Done(tool) => Planned::Done(done_tool(tool)),
+                    pages::Called::Read(pending) => Planned::Wait(Wait::Tool(pending)),
+                })
+            }
         })
     }
 

@@ -156,7 +156,7 @@ impl<'a> Stored<'a> {
             }
         };
         damage.into_iter().for_each(|damage| core.found_damage(session, damage));
-        let stored = changed.and_then(|head| core.status_by(session, head));
+        let stored = changed.cloned().and_then(|head| core.status_by(session, head));
         let status = stored.unwrap_or_else(|| core.with_integrity(session, state));
         core.reply_value(waiting.command, &status);
         Ok(())
@@ -213,7 +213,7 @@ impl<'a> Stored<'a> {
             return Err(error);
         }
         let head = self.head.clone().unwrap_or_else(|| Head::parse(""));
-        let status = core.status_by(&waiting.session, &head).ok_or(error)?;
+        let status = core.status_by(&waiting.session, head).ok_or(error)?;
         core.reply_value(waiting.command, &status);
         Ok(())
     }

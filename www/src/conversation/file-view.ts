@@ -1,8 +1,8 @@
 // A file that was sent with a message, as the conversation shows it.
 //
 // Decides: a picture is shown and opens in a tab of its own. Anything else can be saved, and is never opened here,
-// because it might be a page with scripts. What is lost is a name and says so. Promises: bytes are read when they are shown or asked for. Its object URL
-// ends with it.
+// because it might be a page with scripts. What is lost is a name and says so. Promises: bytes are read when they are shown
+// or asked for. Its object URL ends with it.
 import type { FilePart } from "lodger";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";

@@ -148,12 +148,14 @@ pub fn campaign(project: &Project, options: &Campaign) -> Result<()> {
     if !options.only.is_empty() {
         return lives;
     }
-    let year = figures(project, YEAR.0, in_package_tests(project).arg(YEAR.1), options.record);
+    let year = year(project, options.record);
     lives.and(year).and(close(project, &plan, None))
 }
 
-/// A year of use: the block of its figures, and what takes them.
-const YEAR: (&str, &str) = ("year", "bench/year.mjs");
+/// What a year of use costs.
+fn year(project: &Project, record: bool) -> Result<()> {
+    figures(project, "year", in_package_tests(project).arg("bench/year.mjs"), record)
+}
 
 fn in_package_tests(project: &Project) -> Cmd {
     Cmd::new("node").in_dir(&project.root.join("pkg-tests"))
@@ -194,7 +196,7 @@ pub fn bench(project: &Project, record: bool) -> Result<()> {
     npm_ci(&dir.join("bench/peers"))?;
     let speed = in_package_tests(project).arg("bench/run.mjs").arg("--gate").arg(build::bench(project)?);
     figures(project, "speed", speed, record)?;
-    figures(project, YEAR.0, in_package_tests(project).arg(YEAR.1), record)
+    year(project, record)
 }
 
 /// Runs what prints figures. `record`: they are kept in this block.
