@@ -89,7 +89,9 @@ fn pump(harness: &mut Harness, store: &mut MemoryStore, command: Input) -> Resul
         match inputs.pop_front() {
             Some(input) => harness.handle(now(), input),
             // A browser would set a timer here.
-            None if harness.deadline().is_some_and(|due| due <= now()) => harness.handle(now(), Input::Tick),
+            None if harness.deadline().is_some_and(|due| due <= now()) => {
+                harness.handle(now(), Input::Tick { online: true })
+            }
             None => return reply,
         }
     }

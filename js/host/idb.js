@@ -101,26 +101,39 @@ export function commitAtOnce({ database }, writes) {
 }
 
 /**
- * The keys and the texts of each list of rows, all as they were at one moment; of files the keys will do.
+ * The keys and the texts of each list of rows, all as they were at one moment; of files the keys will do. What the browser
+ * cannot read any more is an empty text.
  * @param {[table: string, prefix: unknown[], from?: number, until?: number][]} reads
  */
 export const read = (connection, reads) =>
-  attempt(connection, (database) => {
-    const transaction = begin(database, reads, "readonly", false);
-    return Promise.all(
-      reads.flatMap(([table, prefix, from, until]) => {
-        // A range with nothing in it is none.
-        if (from >= until) return [[], []];
-        const store = transaction.objectStore(table);
-        const range = prefix.length || from !== undefined ? below(prefix, from, until) : undefined;
-        const keys = result(store.getAllKeys(range));
-        if (table === "files") return [keys, keys.then((keys) => keys.map(() => ""))];
-        // What is pressed sorts last.
-        const unpress = (rows) => (typeof rows.at(-1) === "object" ? Promise.all(rows.map(unpressed)) : rows);
-        return [keys, result(store.getAll(range)).then(unpress)];
-      }),
-    );
+  withApart(connection, reads, (transaction, all) =>
+    reads.flatMap(([table, prefix, from, until]) => {
+      // A range with nothing in it is none.
+      if (from >= until) return [[], []];
+      const store = transaction.objectStore(table);
+      const range = prefix.length || from !== undefined ? below(prefix, from, until) : undefined;
+      const keys = result(store.getAllKeys(range));
+      if (table === "files") return [keys, keys.then((keys) => keys.map(() => ""))];
+      const unpress = (rows) => (rows.some((row) => typeof row === "object") ? Promise.all(rows.map(unpressed)) : rows);
+      return [keys, all(store, range).then(unpress)];
+    }),
+  );
+
+/**
+ * What `ask` asks of a transaction, with `all` for the rows of a range. One that the browser cannot read fails all of them:
+ * then each is read apart.
+ */
+function withApart(connection, uses, ask) {
+  const reading = (all) =>
+    attempt(connection, (database) => {
+      const anew = () => begin(database, uses, "readonly", false);
+      return Promise.all(ask(anew(), all(anew)));
+    });
+  return reading(() => (store, ...range) => result(store.getAll(...range))).catch(async (error) => {
+    if (error[0] !== "failed") throw error;
+    return reading((await import("./apart.js")).apart);
   });
+}
 
 /**
  * What tells whether anything was ever stored: the rows of `meta` with these keys, and since when the marker is there. That
@@ -138,8 +151,11 @@ export async function found(connection, keys) {
 
 /** How many bytes each session takes, as `[id, bytes]`. */
 export const sizes = async (connection) =>
-  (await import("./sizes.js")).sizes((ask, table) =>
-    attempt(connection, (database) => Promise.all(ask(begin(database, [[table]], "readonly", false).objectStore(table)).map(result))),
+  (await import("./sizes.js")).sizes((table, ...range) =>
+    withApart(connection, [[table]], (transaction, all) => {
+      const store = transaction.objectStore(table);
+      return [result(store.getAllKeys(...range)), all(store, ...range)];
+    }),
   );
 
 /** The bytes of a file, if there is one of this id, and it is what was put there. */
@@ -319,7 +335,7 @@ function end(transaction) {
 const result = (request) =>
   new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(trouble(request.transaction.error));
+    request.onerror = () => reject(trouble(request.error));
   });
 
 /** What an aborted transaction, or one that could not begin, means. */

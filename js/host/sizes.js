@@ -11,7 +11,7 @@ const text = (value) => utf8.encode(value).length;
 const bytesOf = (value) => (typeof value === "string" ? text(value) : (value.byteLength ?? value.size));
 
 /**
- * @param {(ask: (store: IDBObjectStore) => IDBRequest[], table: string) => Promise<any[]>} ask
+ * @param {(table: string, range: IDBKeyRange | undefined, count: number) => Promise<[keys: any[], values: any[]]>} ask
  * @returns {Promise<[id: string, bytes: number][]>}
  */
 export async function sizes(ask) {
@@ -19,7 +19,7 @@ export async function sizes(ask) {
   for (const table of ["heads", "entries", "drafts", "files"]) {
     for (let keys, range; keys === undefined || keys.length === AT_ONCE; range = IDBKeyRange.lowerBound(keys.at(-1), true)) {
       let values;
-      [keys, values] = await ask((store) => [store.getAllKeys(range, AT_ONCE), store.getAll(range, AT_ONCE)], table);
+      [keys, values] = await ask(table, range, AT_ONCE);
       if (!keys.length) break;
       keys.forEach((key, at) => {
         const id = table === "files" ? owners.get(key[0]) : key[0];

@@ -6,7 +6,7 @@
 use super::env;
 use super::fetch::Attempt;
 use super::pump::{Deliver, Pump, broken_down};
-use crate::error::ErrorInfo;
+use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Http, Input};
 use crate::model::Decoder;
 use crate::model::errors::{broken_off, no_answer, own_model_failed, thrown, without_network};
@@ -192,6 +192,8 @@ impl Pump {
             let _ = resolve.call1(&wasm_bindgen::JsValue::UNDEFINED, &value);
         } else if let Some(incoming) = incoming {
             let failed = |error: ErrorInfo| match &incoming {
+                // Only a model that says that it has met no network needs any.
+                (None, _) if error.code == Code::Network => unless_online(own_model_failed(error), ""),
                 (None, _) => own_model_failed(error),
                 (Some(attempt), begun) => thrown(error, failure(attempt, *begun)),
             };
@@ -214,5 +216,10 @@ pub(super) fn lost(pump: &Pump, call: CallKey) -> ErrorInfo {
 fn failure(attempt: &Attempt, begun: bool) -> ErrorInfo {
     let Http { preset, endpoint, .. } = &*attempt.http;
     let error = if begun { broken_off() } else { no_answer(preset, &endpoint.base_url) };
-    if env::is_online() { error } else { without_network(error, &endpoint.base_url) }
+    unless_online(error, &endpoint.base_url)
+}
+
+/// This failure of what was on its way to this base URL, as one that waits for a network where the browser has none.
+pub(super) fn unless_online(error: ErrorInfo, base_url: &str) -> ErrorInfo {
+    if env::is_online() || !error.retryable() { error } else { without_network(error, base_url) }
 }

@@ -120,7 +120,11 @@ async fn send(
     let key = match &http.key {
         None => stored_key(pump, http).await?,
         Some(Given::Text(key)) => Some(key.clone()),
-        Some(Given::Ask(function)) => Some(ask_key(pump, *function, refused).await?),
+        Some(Given::Ask(function)) => {
+            let of = &http.endpoint.base_url;
+            let key = ask_key(pump, *function, refused).await;
+            Some(key.map_err(|error| answers::unless_online(error, of))?)
+        }
     };
     let headers = headers(http, &request.headers, key.as_deref())?;
     let body = match request.body() {

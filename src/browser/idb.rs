@@ -59,6 +59,12 @@ extern "C" {
     fn pressed(text: &str);
 }
 
+#[wasm_bindgen(module = "/js/host/apart.js")]
+extern "C" {
+    #[allow(dead_code)]
+    fn apart(store: &JsValue) -> JsValue;
+}
+
 #[wasm_bindgen(module = "/js/host/sizes.js")]
 extern "C" {
     #[allow(dead_code)]

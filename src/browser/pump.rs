@@ -273,7 +273,7 @@ impl Pump {
         let tick = task::once(move || {
             if let Some(pump) = Pump::of(&pump) {
                 pump.0.timer.take();
-                pump.input(Input::Tick);
+                pump.input(Input::Tick { online: env::is_online() });
             }
         });
         let id = env::after(&self.0.scope, wait as f64, &tick);

@@ -142,7 +142,10 @@ pub enum Input {
     /// A tool has ended whose call nobody waits for any more; what it said is dropped.
     Late(CallKey),
     /// Time has passed.
-    Tick,
+    Tick {
+        /// Whether the browser says that it has a network.
+        online: bool,
+    },
 }
 
 /// Something to do outside.

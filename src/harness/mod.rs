@@ -243,8 +243,8 @@ impl Harness {
             Input::Room { room, result } => self.room_came(room, result),
             Input::Online => self.runner.online(&mut self.core),
             Input::Late(call) => self.core.runs.late(call),
-            Input::Tick => {
-                self.runner.tick(&mut self.core);
+            Input::Tick { online } => {
+                self.runner.tick(&mut self.core, online);
                 self.keys.tick(&mut self.core);
                 self.holding.end_removals(&mut self.core, &mut self.reads);
                 self.holding.look_for_old(&mut self.core, &self.runner, &mut self.reads);

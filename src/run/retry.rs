@@ -43,12 +43,22 @@ pub(super) struct Broke {
 }
 
 impl Broke {
+    /// Whether what was shown of it stays, so that this provider is not asked again by the run itself.
+    fn stays(&self, cut: bool) -> bool {
+        let is_cut = self.error.code == Code::StreamBroken || self.error.provider.offline;
+        // A call that came and went would say that something was done.
+        self.began || (self.shown && !(cut && is_cut))
+    }
+
+    /// Whether it is made again as soon as there is a network, and is no try. `cut`: as in [`wait`](Broke::wait).
+    pub(super) fn awaits_network(&self, cut: bool) -> bool {
+        self.error.provider.offline && !self.stays(cut)
+    }
+
     /// How long to wait before the same provider is asked again; `None`: it is not. `tries`: how often it was asked; `cut`:
     /// whether an answer that was cut in the middle is asked for again.
     pub(super) fn wait(&self, tries: u64, cut: bool) -> Option<Millis> {
-        // A call that came and went would say that something was done.
-        let stays = self.began || (self.shown && !(cut && self.error.code == Code::StreamBroken));
-        if stays || tries >= TRIES {
+        if self.stays(cut) || tries >= TRIES {
             return None;
         }
         if is_sealed(&self.error) {

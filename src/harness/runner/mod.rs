@@ -112,8 +112,8 @@ impl Runner {
         due.into_iter().flatten().min()
     }
 
-    /// Time has passed.
-    pub fn tick(&mut self, core: &mut Core) {
+    /// Time has passed. `online`: there is a network.
+    pub fn tick(&mut self, core: &mut Core, online: bool) {
         let now = core.now;
         self.end_all_overdue(core);
         core.end_waits();
@@ -124,7 +124,7 @@ impl Runner {
             self.returned(core, key, Err(error.hint("try again with less work, or go on without it")));
         }
         self.ask_again(core, |again| matches!(again, Again::At(at) if at <= now));
-        self.give_up_silent(core);
+        self.give_up_silent(core, online);
         self.calls.tell_late_progress(core);
         self.expire_questions(core);
         self.calls.draft_if_due(core);

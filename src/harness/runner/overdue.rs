@@ -5,6 +5,7 @@
 use crate::harness::core::Core;
 use crate::harness::runner::Runner;
 use crate::journal::StoppedBy;
+use crate::model::errors::without_network;
 
 impl Runner {
     /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
@@ -23,14 +24,15 @@ impl Runner {
         }
     }
 
-    /// Gives up the answers that have kept silent too long.
-    pub(in crate::harness) fn give_up_silent(&mut self, core: &mut Core) {
+    /// Gives up the answers that have kept silent too long. `online`: there is a network.
+    pub(in crate::harness) fn give_up_silent(&mut self, core: &mut Core, online: bool) {
         let now = core.now;
         for call in self.calls.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
-            let Some(error) = self.calls.models.get_mut(call).and_then(|model| model.asked.watch.look(now))
-            else {
-                continue;
-            };
+            let Some(model) = self.calls.models.get_mut(call) else { continue };
+            let Some(mut error) = model.asked.watch.look(now) else { continue };
+            if let Some((http, _)) = model.asked.http.as_ref().filter(|_| !online) {
+                error = without_network(error, &http.endpoint.base_url);
+            }
             self.calls.let_go(core, call);
             self.answered(core, call, Err((error, None)));
         }

@@ -181,7 +181,7 @@ impl Run {
 
     /// What follows from a model call that came to nothing: a wait for the network, another try, another provider, or the end.
     fn next_of_broken(&self, broke: &Broke, rules: &Rules<'_>) -> Entry {
-        if broke.error.provider.offline {
+        if broke.awaits_network(rules.cut) {
             return Entry::Offline {};
         }
         if let Some(delay) = broke.wait(self.tries, rules.cut) {

@@ -562,7 +562,7 @@ fn a_tools_time_begins_when_it_is_called() {
     world.handle(0, Input::Answered { call: key, result });
     // The commit takes longer than the tool may.
     world.now += 50;
-    world.handle(0, Input::Tick);
+    world.handle(0, Input::Tick { online: true });
     assert!(world.pages[0].called.is_empty(), "called before its order is stored");
     world.settle(0);
     returns(&mut world, "a", "sent");

@@ -270,8 +270,8 @@ fn the_policy_archives_what_was_not_changed_for_so_long() {
         talk(&mut page, "new", "hello");
         page.must("configureAgent", json!({ "archive": policy }));
         page.now += 200;
-        page.handle(lodger::harness::Input::Tick);
-        page.handle(lodger::harness::Input::Tick);
+        page.handle(lodger::harness::Input::Tick { online: true });
+        page.handle(lodger::harness::Input::Tick { online: true });
         let archives = policy != json!(false);
         assert_eq!(page.status("docs")["archived"].is_string(), archives, "{policy}");
         assert_eq!(loose_rows(&page, "docs") == 0, archives);
@@ -279,8 +279,8 @@ fn the_policy_archives_what_was_not_changed_for_so_long() {
     }
     // Once a day while it runs.
     page.now += 31 * DAY;
-    page.handle(lodger::harness::Input::Tick);
-    page.handle(lodger::harness::Input::Tick);
+    page.handle(lodger::harness::Input::Tick { online: true });
+    page.handle(lodger::harness::Input::Tick { online: true });
     assert!(page.status("new")["archived"].is_string());
     let record = page.holds("new");
     assert!(record.archived_at().is_some());

@@ -30,7 +30,7 @@ fn streams(page: &mut Desk, part: u32, text: &str) {
     assert!(page.harness.delta(call, Delta { part, kind: DeltaKind::Text, text }));
     page.now += 1;
     page.harness.flush(page.now, call, Usage::default());
-    page.handle(Input::Tick);
+    page.handle(Input::Tick { online: true });
 }
 
 fn activity(page: &mut Desk, id: &Value) -> Value {
@@ -336,7 +336,7 @@ fn a_question_stays_and_is_asked_again() {
     assert_eq!(page.fails("resolvePermission", answer.clone()).0, Code::RequestNotFound);
     // Nobody's silence counts meanwhile.
     page.now += 3_600_000;
-    page.handle(Input::Tick);
+    page.handle(Input::Tick { online: true });
     assert_eq!(page.harness.deadline(), None);
     page.must("sessions.play", json!({ "id": "a" }));
     assert_eq!(

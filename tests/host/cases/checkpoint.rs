@@ -240,7 +240,7 @@ fn a_message_that_comes_while_a_clearing_erases_is_not_packed() {
     page.late = Some(Vec::new());
     let clearing = page.command("clearConversation", json!({}));
     page.now += 200;
-    page.handle(lodger::harness::Input::Tick);
+    page.handle(lodger::harness::Input::Tick { online: true });
     let sent = page.command("sendMessage", json!({ "text": "two" }));
     page.comes();
     page.late = None;

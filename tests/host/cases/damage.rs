@@ -252,7 +252,7 @@ fn a_last_row_in_the_place_of_the_next_is_seen_before_anything_is_written_over_i
         assert_eq!(page.fails("sessions.rename", rename).0, Code::Corrupt, "{running}");
         assert_eq!(page.integrity("idle"), "tampered", "{running}");
         page.now += 200;
-        page.handle(Input::Tick);
+        page.handle(Input::Tick { online: true });
         let after: Rows = page.store.read(&Read::all(Table::Entries, vec!["idle".into()]));
         assert_eq!(after, before, "{running}");
     }

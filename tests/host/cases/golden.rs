@@ -358,7 +358,7 @@ fn all_that_was_under_way_in_a_golden_comes_to_its_end() {
 /// Each model call is answered, and what comes of it; what waits for a time has it.
 fn says_all(page: &mut Desk) {
     page.now += 1_000;
-    page.handle(Input::Tick);
+    page.handle(Input::Tick { online: true });
     while !page.models.is_empty() {
         page.says("done");
     }

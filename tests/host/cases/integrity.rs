@@ -496,8 +496,8 @@ fn a_changed_head_neither_hides_its_session_nor_has_it_erased() {
             assert_eq!(page.integrity("a"), "tampered");
             let rows = page.stored(Table::Entries, "a").len();
             page.now += 60_000;
-            page.handle(Input::Tick);
-            page.handle(Input::Tick);
+            page.handle(Input::Tick { online: true });
+            page.handle(Input::Tick { online: true });
             assert_eq!(page.stored(Table::Entries, "a").len(), rows);
             let told = page.must("history", json!({ "sessionId": "a" }));
             assert_eq!(told.as_array().unwrap().last().unwrap()["status"], "damaged");

@@ -269,35 +269,42 @@ fn an_answer_of_each_wire_that_ends_too_soon_is_asked_for_again() {
     for wire in [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Ollama] {
         let texts: Vec<_> = begins(wire).into_iter().chain([text(wire)]).collect();
         let calls = one_call(wire, "get_fact", &["{", "}"], json!({})).events;
-        for events in [&texts, &calls] {
-            for until in 1..events.len().min(5) {
-                let mut world = started();
-                send(&mut world, "hello");
-                let (call, _) = world.model(0);
-                let mut decoder = Decoder::new(wire);
-                let mut begun = false;
-                for event in &events[..until] {
-                    let harness = &mut world.pages[0].harness;
-                    let mut sink = |delta: Delta<'_>| {
-                        begun |= delta.kind == DeltaKind::ToolCall;
-                        assert!(harness.delta(call, delta));
-                    };
-                    decoder.push(framed(wire, event).as_bytes(), &mut sink).unwrap();
-                }
-                world.pages[0].harness.flush(world.now, call, Usage::default());
-                let Err((error, _)) = decoder.finish() else { continue };
-                assert_eq!(error.code, Code::StreamBroken, "{wire:?} {until}");
-                world.breaks(0, error);
-                assert_eq!(notices(&world).len(), usize::from(!begun), "{wire:?} {until} {events:?}");
-                if begun {
-                    assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
-                    continue;
-                }
-                wait(&mut world);
-                world.answers(0, says("whole"));
-                assert_eq!(last(&world, "agent:session-completed")["text"], "whole");
-                assert_eq!(history(&mut world)[1]["parts"], json!([{ "type": "text", "text": "whole" }]));
+        let cases = [&texts, &calls].into_iter().flat_map(|events| {
+            (1..events.len().min(5)).flat_map(move |until| [(events, until, false), (events, until, true)])
+        });
+        for (events, until, offline) in cases {
+            let mut world = started();
+            send(&mut world, "hello");
+            let (call, _) = world.model(0);
+            let mut decoder = Decoder::new(wire);
+            let mut begun = false;
+            for event in &events[..until] {
+                let harness = &mut world.pages[0].harness;
+                let mut sink = |delta: Delta<'_>| {
+                    begun |= delta.kind == DeltaKind::ToolCall;
+                    assert!(harness.delta(call, delta));
+                };
+                decoder.push(framed(wire, event).as_bytes(), &mut sink).unwrap();
             }
+            world.pages[0].harness.flush(world.now, call, Usage::default());
+            let Err((mut error, _)) = decoder.finish() else { continue };
+            assert_eq!(error.code, Code::StreamBroken, "{wire:?} {until}");
+            error.provider.offline = offline;
+            world.breaks(0, error);
+            assert_eq!(notices(&world).len(), usize::from(!begun), "{wire:?} {until} {events:?}");
+            if begun {
+                assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
+                continue;
+            }
+            if offline {
+                world.finds_network(0);
+                world.settle(0);
+            } else {
+                wait(&mut world);
+            }
+            world.answers(0, says("whole"));
+            assert_eq!(last(&world, "agent:session-completed")["text"], "whole");
+            assert_eq!(history(&mut world)[1]["parts"], json!([{ "type": "text", "text": "whole" }]));
         }
     }
 }
@@ -330,15 +337,22 @@ fn what_its_provider_has_ended_in_the_middle_is_not_asked_again() {
 
 #[test]
 fn what_was_shown_is_not_asked_again_where_the_page_does_not_want_it() {
+    for error in [trouble(Code::StreamBroken), without_network(Code::StreamBroken)] {
+        let mut world = started_with(json!({ "retry": { "cut": false } }));
+        send(&mut world, "hello");
+        world.streams(0, 0, "hal");
+        world.breaks(0, error);
+        assert!(notices(&world).is_empty());
+        assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal");
+        let run = world.must(0, "resume", json!({}));
+        world.answers(0, says("hallo"));
+        assert_eq!(last(&world, "agent:session-completed")["runId"], run["runId"]);
+    }
+    // Of which nothing was shown, that waits for the network.
     let mut world = started_with(json!({ "retry": { "cut": false } }));
     send(&mut world, "hello");
-    world.streams(0, 0, "hal");
-    world.breaks(0, trouble(Code::StreamBroken));
-    assert!(notices(&world).is_empty());
-    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal");
-    let run = world.must(0, "resume", json!({}));
-    world.answers(0, says("hallo"));
-    assert_eq!(last(&world, "agent:session-completed")["runId"], run["runId"]);
+    world.breaks(0, without_network(Code::StreamBroken));
+    assert_eq!(last(&world, "agent:notice")["kind"], "offline");
 }
 
 #[test]
@@ -543,7 +557,7 @@ fn a_page_lost_between_two_keys_asks_for_the_first_again() {
         world.pages[0].models.clear();
         world.handle(0, Input::Answered { call, result: Err((unknown_key(), None)) });
         world.now += 1_000;
-        world.handle(0, Input::Tick);
+        world.handle(0, Input::Tick { online: true });
         world.crash(0, lands);
         let stored: &[&str] = if lands { &["called", "key_refused", "called"] } else { &["called"] };
         assert_eq!(rows(&world), stored);
@@ -809,6 +823,39 @@ fn a_provider_that_does_not_answer_is_asked_again() {
     wait(&mut world);
     world.answers(0, says("here"));
     assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+}
+
+/// A connection whose network has gone may say nothing for a long time.
+#[test]
+fn silence_while_there_is_no_network_is_no_try() {
+    let quiet = |world: &mut World, ms| {
+        world.now += ms;
+        world.handle(0, Input::Tick { online: false });
+        world.settle(0);
+    };
+    let mut world = started_with(hasty());
+    send(&mut world, "hello");
+    for _ in 0..5 {
+        quiet(&mut world, 1_000);
+        assert!(std::mem::take(&mut world.pages[0].awaits_network));
+        assert_eq!(last(&world, "agent:notice")["kind"], "offline");
+        world.finds_network(0);
+        world.settle(0);
+    }
+    world.streams(0, 0, "hal");
+    quiet(&mut world, 500);
+    assert_eq!(last(&world, "agent:notice")["kind"], "offline");
+    world.finds_network(0);
+    world.settle(0);
+    world.answers(0, says("hallo"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "hallo");
+    // What is on this machine needs none.
+    let mut config = hasty();
+    config["provider"]["baseUrl"] = "http://localhost:4000".into();
+    let mut world = started_with(config);
+    send(&mut world, "hello");
+    quiet(&mut world, 1_000);
+    assert_eq!(last(&world, "agent:notice")["kind"], "retry");
 }
 
 #[test]

@@ -747,8 +747,8 @@ fn a_removed_session_is_gone_and_can_be_brought_back_for_a_while() {
     page.must("sessions.remove", json!({ "id": "docs" }));
     page.now += 10_000;
     assert_eq!(page.fails("sessions.undoRemove", json!({ "id": "docs" })).0, Code::SessionNotFound);
-    page.handle(Input::Tick);
-    page.handle(Input::Tick);
+    page.handle(Input::Tick { online: true });
+    page.handle(Input::Tick { online: true });
     for table in [Table::Entries, Table::Heads, Table::Drafts] {
         assert!(page.store.read(&Read::all(table, vec!["docs".into()])).is_empty(), "{table:?}");
     }
@@ -775,7 +775,7 @@ fn what_was_removed_goes_without_an_agent_and_at_a_later_start() {
     page.must("sessions.remove", json!({ "id": "one" }));
     assert!(page.harness.deadline().is_some_and(|due| due > page.now && due <= page.now + 10_000));
     page.now += 10_000;
-    page.handle(Input::Tick);
+    page.handle(Input::Tick { online: true });
     assert!(page.store.read(&Read::all(Table::Heads, vec!["one".into()])).is_empty());
 
     page.must("sessions.remove", json!({ "id": "two" }));
@@ -783,7 +783,7 @@ fn what_was_removed_goes_without_an_agent_and_at_a_later_start() {
     page.now += 20_000;
     assert_eq!(page.fails("sessions.undoRemove", json!({ "id": "two" })).0, Code::SessionNotFound);
     page.start();
-    page.handle(Input::Tick);
+    page.handle(Input::Tick { online: true });
     page.rows("default");
     assert!(page.store.read(&Read::all(Table::Heads, vec!["two".into()])).is_empty());
     page.holds("default");

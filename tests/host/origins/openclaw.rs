@@ -68,7 +68,7 @@ const ZERO: u64 = 1_000_000;
 
 fn at(world: &mut World, ms: u64) {
     world.now = ZERO + ms;
-    world.handle(0, Input::Tick);
+    world.handle(0, Input::Tick { online: true });
     world.settle(0);
 }
 
@@ -284,7 +284,7 @@ fn an_error_is_not_told_before_it_is_stored() {
     let result = Err((ErrorInfo::new(Code::Auth, "boom"), None));
     world.handle(0, Input::Answered { call, result });
     world.now += 10;
-    world.handle(0, Input::Tick);
+    world.handle(0, Input::Tick { online: true });
     assert_eq!(answer(&world, waits), None, "its commit is on its way");
     world.settle(0);
     assert_eq!(answer(&world, waits).unwrap()["status"], "error");

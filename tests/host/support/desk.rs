@@ -292,7 +292,7 @@ impl Desk {
     /// What is stored once nothing is on its way.
     pub fn rows(&mut self, id: &str) -> Vec<String> {
         self.now += 200;
-        self.handle(Input::Tick);
+        self.handle(Input::Tick { online: true });
         self.stored(Table::Entries, id)
     }
 

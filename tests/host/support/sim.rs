@@ -959,7 +959,7 @@ impl World {
     /// Time passes, and what is due becomes known.
     pub fn pass(&mut self, page: usize, ms: Millis) {
         self.now += ms;
-        self.handle(page, Input::Tick);
+        self.handle(page, Input::Tick { online: true });
         self.settle(page);
     }
 
@@ -1148,7 +1148,8 @@ impl World {
                 // A model that is silent for minutes is rare: else nothing else would happen.
                 let due = due.filter(|due| *due < self.now + 5_000 || self.rng.u8(..20) == 0);
                 self.now = due.map_or(self.now + self.rng.u64(1..400), |due| due.max(self.now));
-                self.handle(at, Input::Tick);
+                let online = self.rng.u8(..4) > 0;
+                self.handle(at, Input::Tick { online });
             }
             What::Crash => {
                 let lands = self.rng.bool();
@@ -1570,7 +1571,7 @@ impl World {
         }
         if let Some(due) = self.pages[page].harness.deadline() {
             self.now = self.now.max(due);
-            self.handle(page, Input::Tick);
+            self.handle(page, Input::Tick { online: true });
         }
         self.settle(page);
     }

@@ -179,7 +179,7 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
                 1 => desk.now + 86_400_000,
                 _ => desk.now + 5_000,
             };
-            desk.handle(Input::Tick);
+            desk.handle(Input::Tick { online: true });
         }
         27 => {
             *seen.entry("crash".into()).or_default() += 1;
@@ -219,7 +219,7 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
         }
         _ => {
             desk.now += 300;
-            desk.handle(Input::Tick);
+            desk.handle(Input::Tick { online: true });
         }
     }
     desk
@@ -362,7 +362,7 @@ fn whatever_happens_every_record_holds() {
         }
         // What was removed is gone before it is looked at, not while it is.
         desk.now += 86_400_000;
-        desk.handle(Input::Tick);
+        desk.handle(Input::Tick { online: true });
         for id in IDS {
             if !desk.rows(id).is_empty() && !desk.stored(Table::Heads, id).is_empty() {
                 check(&mut desk, id, &mut seen);
