@@ -723,7 +723,7 @@ export interface ErrorInfo {
   requestId?: string;
   /** After how long the provider wants to be asked again, where the browser may see it. */
   retryAfterMs?: number;
-  /** The browser has no network. A run waits for it, and makes the call again. */
+  /** The browser has no network. A run waits for it, and makes the call again, as long as none of its answer must stay. */
   offline?: true;
 }
 

@@ -54,6 +54,44 @@ function networks(test) {
     assert.equal(await page.evaluate(async () => (await run.result).text), "Second.");
     assert.deepEqual([await page.evaluate(() => rec.events.filter(({ type }) => type === "agent:error").length), route.violations], [0, []]);
   });
+
+  test("without a network a key that is fetched, a silent server and a model of the page are waited for", async (t) => {
+    const route = await t.raw(message("First."), stream([], gate(), []), message("Second."));
+    const page = await t.tab();
+    await page.evaluate(async (base) => {
+      globalThis.ws = await lodger.openWorkspace("life");
+      globalThis.rec = T.record(document, ws);
+      globalThis.waits = () => rec.events.filter(({ type, detail }) => type === "agent:notice" && detail.kind === "offline").length;
+      const apiKey = async () => { await fetch("/signal/own-key", { method: "POST" }); return "sk-ant-test"; };
+      const page = async function* () {
+        try { await fetch("/signal/own-model", { method: "POST" }); } catch { throw Object.assign(new Error("my backend is away"), { code: "network" }); }
+        yield "Of the page.";
+      };
+      const anthropic = { ...T.anthropic(base), apiKey, allowHttp: true, timeouts: { firstByteMs: 6_000 } };
+      await ws.startAgent({ provider: anthropic, providers: { page: { kind: "custom", model: "own", stream: page } } });
+      await ws.sessions.launch({ id: "own", provider: "page" });
+    }, route.base.replace("127.0.0.1", "model.test"));
+    for (const name of ["own-key", "own-model"]) t.signal(name, () => true);
+    const offline = (off) => page.context().setOffline(off);
+    const send = (text, sessionId) => page.evaluate(async ([text, sessionId]) => { globalThis.run = await ws.sendMessage(text, { sessionId }); }, [text, sessionId]);
+    const said = () => page.evaluate(async () => (await run.result).text);
+    let waits = 0;
+    for (const [text, sessionId, answer] of [["By a key.", "default", "First."], ["By a model.", "own", "Of the page."]]) {
+      await offline(true);
+      await send(text, sessionId);
+      await page.waitForFunction((n) => waits() === n, ++waits);
+      await offline(false);
+      assert.equal(await said(), answer);
+    }
+    // A request that is on its way when the network goes, and of which nobody hears any more.
+    await send("By a server.", "default");
+    await route.request(2);
+    await offline(true);
+    await page.waitForFunction((n) => waits() === n, ++waits);
+    await offline(false);
+    assert.equal(await said(), "Second.");
+    assert.deepEqual([await page.evaluate(() => rec.events.filter(({ type }) => type === "agent:error").length), route.violations], [0, []]);
+  });
 }
 
 // ------------------------------------------------------------------ reloads

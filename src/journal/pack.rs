@@ -4,9 +4,9 @@
 //! because each of them repeats what the one before it says. So they are put together, and the store presses them.
 //!
 //! Decides how rows lie in a pack, and under which keys packs and checkpoints lie. Promises: a row comes out of a pack byte
-//! for byte. A pack that is damaged comes out as one row that cannot be read, in the place of its last. Hashes that are left
-//! out are made again, and the last row of the pack, which has its own, says whether they are right. Leaves to others: which
-//! rows are packed (`harness/core/stored`), and how they are pressed (the store).
+//! for byte. A pack that is damaged comes out as it lies there, as one row that cannot be read, in the place of its last.
+//! Hashes that are left out are made again, and the last row of the pack, which has its own, says whether they are right.
+//! Leaves to others: which rows are packed (`harness/core/stored`), and how they are pressed (the store).
 
 use crate::journal::Row;
 use crate::list::Listed;
@@ -117,7 +117,7 @@ pub fn rows_of(text: &str) -> Option<Vec<&str>> {
 
 fn of_pack(session: &Part, last: u64, text: &str) -> Rows {
     let row = |seq: u64, text: String| (vec![session.clone(), Part::Number(seq)], text);
-    let Some(texts) = whole_rows(text) else { return vec![row(last, String::new())] };
+    let Some(texts) = whole_rows(text) else { return vec![row(last, text.to_owned())] };
     let first = (last + 1).saturating_sub(texts.len() as u64);
     texts.into_iter().zip(first..).map(|(text, seq)| row(seq, text)).list()
 }
@@ -241,7 +241,7 @@ mod tests {
     fn a_pack_that_was_changed_is_one_row_that_cannot_be_read() {
         let rows = journal(8);
         let text = packed(&rows);
-        let unreadable = vec![(vec!["a".into(), 8.into()], String::new())];
+        let unreadable = |text: &str| vec![(vec!["a".into(), 8.into()], text.to_owned())];
         let marks = text.matches([WHOLE, LEAN]);
         let pieces: Vec<String> =
             marks.zip(rows_of(&text).unwrap()).map(|(mark, row)| [mark, row].concat()).collect();
@@ -250,17 +250,22 @@ mod tests {
             let mut changed = pieces.clone();
             changed[row] = changed[row].replacen("\"at\":", "\"at\":1", 1);
             assert_ne!(changed, pieces);
-            let found = of_pack(&"a".into(), 8, &changed.concat());
+            let changed = changed.concat();
+            let found = of_pack(&"a".into(), 8, &changed);
             // The first row is whole, and in the pack nothing is before it: the chain says that it was changed.
-            if row == 0 { assert_eq!(found.len(), 8) } else { assert_eq!(found, unreadable, "row {row}") }
+            if row == 0 {
+                assert_eq!(found.len(), 8)
+            } else {
+                assert_eq!(found, unreadable(&changed), "row {row}")
+            }
         }
         // A row that is missing, twice there, or the last of them.
         let [mut without, mut twice, mut cut] = [pieces.clone(), pieces.clone(), pieces.clone()];
         without.remove(1);
         twice.insert(1, pieces[1].clone());
         cut.pop();
-        for changed in [without, twice, cut] {
-            assert_eq!(of_pack(&"a".into(), 8, &changed.concat()), unreadable);
+        for changed in [without, twice, cut].map(|pieces| pieces.concat()) {
+            assert_eq!(of_pack(&"a".into(), 8, &changed), unreadable(&changed));
         }
     }
 
