@@ -281,7 +281,7 @@ commands! {
     SessionsStatus = row("sessions.status", "id").within(Past).of(Id, Read).from(Source::End)
         => again().gives(VERIFIED_STATE).invoked("session_status", "sessions.status(id)", VERIFIED);
     /// Stops a session; its run is interrupted.
-    SessionsStop = row("sessions.stop", "id reason?~").within(More).of(Id, Write).asks()
+    SessionsStop = row("sessions.stop", "id reason?~").within(More).within(Past).of(Id, Write).asks()
         => once().gives("`SessionState`").invoked("session_stop", "sessions.stop(id, reason?)", "SessionState");
     /// Starts a session again that has stopped or failed.
     SessionsRestart = row("sessions.restart", "id reason?~").within(More).of(Id, Write).asks()
@@ -291,18 +291,18 @@ commands! {
         => once().gives("`SessionState`")
             .invoked("session_recover", "sessions.recover(id, {action?, reason?, detail?})", "SessionState");
     /// Puts one session aside; "all" is many of these.
-    SessionsBench = row("sessions.bench", "id").agents().within(More).of(Id, Write).asks()
+    SessionsBench = row("sessions.bench", "id").agents().within(More).within(Past).of(Id, Write).asks()
         => again().gives("`{ suspended: string[] }`")
             .invoked("session_bench", "sessions.bench(target)", "{ suspended: string[] }");
     /// Takes one session up again; "all" is many of these.
-    SessionsPlay = row("sessions.play", "id").agents().within(More).of(Id, Write).asks()
+    SessionsPlay = row("sessions.play", "id").agents().within(More).within(Past).of(Id, Write).asks()
         => again().gives("`SessionState`").invoked("session_play", "sessions.play(target)", "SessionState[]");
     /// All sessions, the one that was last changed first.
     SessionsList = row("sessions.list", "withVerification?*").alone().within(More).within(Past).needs(Operator)
         => again().gives("`SessionState[]`, or `{ session, hmac_status }[]`")
             .invoked("session_list", "sessions.list()", "SessionState[]");
     /// Gives a session another name.
-    SessionsRename = row("sessions.rename", "id displayName").within(More).of(Id, Write).asks()
+    SessionsRename = row("sessions.rename", "id displayName").within(More).within(Past).of(Id, Write).asks()
         => again().gives("`SessionState`")
             .invoked("session_rename", "sessions.rename(id, displayName)", "SessionState");
     /// Removes a session, whose run is interrupted.
@@ -331,7 +331,7 @@ commands! {
     SessionsLeft = row("sessions.left", "id").within(Past).of(Run, Read).from(Source::Rows)
         => again().gives("`{ run, receipts, handoff }`");
     /// One task without a session.
-    SessionsRunOnce = row("sessions.runOnce", "text?* files?* metadata?* context?* schema?*").within(More)
+    SessionsRunOnce = row("sessions.runOnce", "text?* files?* metadata?* context?* schema?*").within(More).within(Past)
             .needs(Operator).runs().files().says()
         => once().begins().takes("as `sendMessage`: `{ text, metadata?, context?, schema?, files? }`")
             .gives("`{ runId, status, acceptedAt }`")

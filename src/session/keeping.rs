@@ -176,22 +176,8 @@ impl Session {
         let asked = Asked { id, record, operator: operator.as_ref(), at, alive: true, known: &[] };
         let pid = Some(self.keeping.epoch).filter(|epoch| *epoch > 0);
         match (what, record) {
-            (Ask::Import | Ask::Fork | Ask::Salvage, Some(record)) => {
-                let copy = Copy {
-                    id,
-                    kind: match what {
-                        Ask::Fork => "forked",
-                        Ask::Salvage => "salvaged",
-                        _ => "imported",
-                    },
-                    provider_id: text("providerId"),
-                    model_id: text("modelId"),
-                    from: args.get("from").cloned().unwrap_or_default(),
-                };
-                lifecycle::copy(&asked, record, &copy)
-            }
             // A conversation of before there were records gets one.
-            (Ask::Launch | Ask::Import | Ask::Fork | Ask::Salvage, _) => {
+            (Ask::Launch, _) | (Ask::Import | Ask::Fork | Ask::Salvage, None) => {
                 let launch = Launch {
                     provider_id: text("providerId").unwrap_or("none"),
                     model_id: text("modelId"),
@@ -206,22 +192,48 @@ impl Session {
                 let files = args.get("files") == Some(&Value::Bool(true));
                 lifecycle::prompt(&asked, text("text").unwrap_or_default(), files, pid)
             }
-            (Ask::Stop, _) => lifecycle::stop(&asked, text("reason"), self.works()),
             (Ask::Restart, _) => lifecycle::restart(&asked, text("reason"), None, None),
-            (Ask::Rename, _) => lifecycle::rename(&asked, text("name").unwrap_or_default()),
             (Ask::Recover, _) => {
                 let (action, reason, detail) = (text("action"), text("reason"), text("detail"));
                 lifecycle::recover(&asked, &Recovery { action, reason, detail, ..Recovery::default() })
             }
-            (Ask::Remove, _) => lifecycle::mark(&asked, "removed"),
-            (Ask::UndoRemove, _) => lifecycle::mark(&asked, "restored"),
-            (Ask::Archive, _) => lifecycle::mark(&asked, "archived"),
-            (Ask::Bench | Ask::Play, _) => lifecycle::bench(&asked, what == Ask::Bench),
             (Ask::Ready, Some(record)) => lifecycle::ready(record, at, &[]),
             (Ask::GoOn, Some(record)) => {
                 lifecycle::go_on(record, text("run").unwrap_or_default(), pid, at, &[])
             }
             (Ask::Status, _) | (Ask::Ready | Ask::GoOn, None) => lifecycle::status(&asked),
+            _ => self.ask_rarely(what, args, &asked),
+        }
+    }
+
+    /// The same of what a first conversation is not asked. A door of the room `past`.
+    #[inline(never)]
+    fn ask_rarely(&self, what: Ask, args: &Value, asked: &Asked<'_>) -> Outcome {
+        enter(Room::Past);
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
+        match what {
+            Ask::Stop => lifecycle::stop(asked, text("reason"), self.works()),
+            Ask::Rename => lifecycle::rename(asked, text("name").unwrap_or_default()),
+            Ask::Remove => lifecycle::mark(asked, "removed"),
+            Ask::UndoRemove => lifecycle::mark(asked, "restored"),
+            Ask::Archive => lifecycle::mark(asked, "archived"),
+            Ask::Bench | Ask::Play => lifecycle::bench(asked, what == Ask::Bench),
+            Ask::Import | Ask::Fork | Ask::Salvage => {
+                let Some(record) = asked.record else { return lifecycle::status(asked) };
+                let copy = Copy {
+                    id: asked.id,
+                    kind: match what {
+                        Ask::Fork => "forked",
+                        Ask::Salvage => "salvaged",
+                        _ => "imported",
+                    },
+                    provider_id: text("providerId"),
+                    model_id: text("modelId"),
+                    from: args.get("from").cloned().unwrap_or_default(),
+                };
+                lifecycle::copy(asked, record, &copy)
+            }
+            _ => lifecycle::status(asked),
         }
     }
 
