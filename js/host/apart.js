@@ -7,8 +7,9 @@
  * Gives what reads the rows of a range. A row that cannot be read may take its transaction with it, then the rest is read in
  * the next one.
  * @param {() => IDBTransaction} begin
+ * @param {(error: DOMException) => [kind: string, why?: string]} trouble
  */
-export const apart = (begin) => async (store, range, count) => {
+export const apart = (begin, trouble) => async (store, range, count) => {
   const keys = await new Promise((resolve, reject) => one(store.getAllKeys(range, count), resolve, reject));
   const rows = keys.map(() => "");
   let open = [...keys.keys()];
@@ -18,8 +19,9 @@ export const apart = (begin) => async (store, range, count) => {
     const read = (at) =>
       new Promise((resolve, reject) =>
         one(store.get(keys[at]), (row) => resolve((rows[at] = row ?? "")), (error) => {
-          if (error.name === "UnknownError") return reject(["lost", error.message]);
+          const told = trouble(error);
           if (error.name === "AbortError") left.push(at);
+          else if (told[0] === "lost") return reject(told);
           errors.push(error);
           resolve();
         }),

@@ -28,6 +28,8 @@ const DELETED = 1;
 const LOST = 2;
 // How Chromium says that the disk is full: by errors of other names.
 const NO_ROOM = /NO_SPACE|to write blobs/;
+// And that the bytes of a large value are not all there, by the name that a lost connection has too.
+const CUT = /read large/;
 
 /**
  * A connection, which opens when it is used. `gone` is called when another connection wants to upgrade the database or deletes it,
@@ -131,7 +133,8 @@ function withApart(connection, uses, ask) {
     });
   return reading(() => (store, ...range) => result(store.getAll(...range))).catch(async (error) => {
     if (error[0] !== "failed") throw error;
-    return reading((await import("./apart.js")).apart);
+    const { apart } = await import("./apart.js");
+    return reading((anew) => apart(anew, trouble));
   });
 }
 
@@ -344,7 +347,7 @@ function trouble(error) {
   const { name, message } = error;
   if (name === "QuotaExceededError" || NO_ROOM.test(message)) return ["quota"];
   // Safari loses its storage process in the background; a connection closes when its tab freezes.
-  if (["InvalidStateError", "UnknownError", "AbortError"].includes(name)) return ["lost", message];
+  if (["InvalidStateError", "UnknownError", "AbortError"].includes(name) && !CUT.test(message)) return ["lost", message];
   return ["failed", `${name}: ${message}`];
 }
 

@@ -6,9 +6,13 @@ export const median = (list) => {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
-/** @param {[goal: string, value: number, limit: number][]} goals */
+/**
+ * Whether all of them are reached.
+ * @param {[goal: string, value: number, limit: number][]} goals
+ */
 export function reportGoals(goals) {
   for (const [goal, value, limit] of goals) console.log(`${value <= limit ? "reached" : "MISSED "}  ${goal}: ${value.toFixed(2)}`);
+  return goals.every(([, value, limit]) => value <= limit);
 }
 
 /** The same for a file of results. */

@@ -11,8 +11,8 @@ const LIVES = 5;
 const BESIDE = 3;
 const MS = 900;
 
-/** So many profiles, from this number on. `lives`: how many kills each lives through. */
-export function browser(test, { seed, count, first = 1, lives = LIVES, counts }) {
+/** So many profiles, from this number on. `lives`: how many kills each lives through; `enough()`: whether no life more begins. */
+export function browser(test, { seed, count, first = 1, lives = LIVES, counts, enough }) {
   for (let number = first; number < first + count; number++) {
     test(`browser/${number}`, async (t) => {
       t.note(`seed ${seed}`);
@@ -21,16 +21,17 @@ export function browser(test, { seed, count, first = 1, lives = LIVES, counts })
       const drawn = (n) => drawer(seed, "browser", `${number}.${n}`);
       const draw = drawn("moments");
       const all = await Promise.all(Array.from({ length: BESIDE }, (_, n) => new Conversation(t, { draw: drawn(n), row: WIRES[(number * BESIDE + n) % WIRES.length], host: ["page", "worker"][(number + n) % 2] }).ready()));
-      for (let life = 1; life <= lives; life++) {
+      for (let life = 1; life <= lives && !enough(); life++) {
         t.at = `life ${life}`;
         const { page, kill } = await kept.doomed();
         const pages = await goOn(all, () => page(init()));
-        const moment = draw.chance(50) ? { ms: draw(MS) } : { thread: "page", target: 1 + draw(40) };
         const [cut, ...beside] = all;
         beside.forEach((conversation, n) => pages[n + 1].evaluate((texts) => shop.send(texts), conversation.next().map(({ text }) => text)).catch(() => {}));
-        const { at } = await endAt(t, pages[0], cut.next(), moment, kill);
+        let ended;
+        // Where all was done before the moment came, another one is drawn.
+        while (!ended) ended = await endAt(t, pages[0], cut.next(), draw.chance(50) ? { ms: draw(MS) } : { thread: "page", target: 1 + draw(40) }, kill);
         counts.add("kills of the browser");
-        t.note(at);
+        t.note(ended.at);
       }
       await kept.life(async (_, page) => {
         const pages = await goOn(all, page);

@@ -6,6 +6,7 @@ import { WIRES } from "../servers/wires/index.mjs";
 import { Conversation, init } from "./conversation.mjs";
 import { drawer } from "./draw.mjs";
 import { endAt, play } from "./kills.mjs";
+import { expected } from "./known.mjs";
 import { job } from "./model.mjs";
 import { judgeShown } from "./shown.mjs";
 import { world } from "./world.mjs";
@@ -55,19 +56,63 @@ export function judge(test, { seed, count, first = 1, counts }) {
     const files = await page.evaluate(() => build());
     const whole = await page.evaluate((files) => look(files), files);
     const after = await page.evaluate(() => ask());
-    const faults = (seen, after, sessions) => { const { silent, stopped } = judgeShown({ whole, moving: new Set(), seen, after, done: { sessions } }); return [...silent, ...stopped]; };
-    assert.deepEqual(faults(whole, after, []), []);
-    for (const what of Object.keys(whole.shown)) {
-      const seen = structuredClone(whole);
-      seen.shown[what].value = otherwise(seen.shown[what].value);
-      for (const sessions of [[], whole.sessions]) assert.equal(faults(seen, after, sessions).length, 1, what);
-      counts.add("changes of what is shown that were found");
+    const empty = await page.evaluate((files) => nothing(files), files);
+    const untouched = { table: "meta", rows: {}, sessions: [], checkpoints: [], pages: [], files: [] };
+    /** What is found where this was damaged, and then `change` is made of what is shown, and of how was answered. */
+    const found = (touched, change = () => {}) => {
+      const seen = { ...whole, shown: { ...whole.shown }, notices: [] };
+      const then = { ...after, answers: { ...after.answers }, later: { ...after.later } };
+      change(seen, then);
+      const done = { ...untouched, ...touched };
+      const verdict = judgeShown({ whole, empty, moving: new Set(), seen, after: then, done });
+      return [...new Set(verdict.faults.filter((fault) => !expected(fault, done, verdict)).map(({ what }) => what))];
+    };
+    const tables = [["entries", { sessions: whole.sessions }], ["drafts", { sessions: ["held"] }], ["keys", {}], ["vault", {}], ["pages", { pages: ["leaf"] }], ["meta", { format: true }], ["file blob", { files: [0] }], ["file ldb", { under: true }], ["entries", {}]];
+    for (const [table, touched] of tables) {
+      const done = { table, ...touched };
+      assert.deepEqual(found(done), [], table);
+      for (const what of Object.keys(whole.shown)) {
+        if (table === "keys" && what === "keys") continue;
+        assert.deepEqual(found(done, ({ shown }) => { shown[what] = { value: otherwise(shown[what].value) }; }), [what], `${table}: ${what}`);
+        // What is lost is empty as a whole.
+        assert.ok(what === "storage" || found(done, (seen) => { seen.notices.push({ kind: "storage_lost" }); seen.shown[what] = { value: otherwise(seen.shown[what].value) }; }).includes(what), `${table}, with a notice: ${what}`);
+        assert.deepEqual(found(done, ({ shown }) => { shown[what] = { error: "busy" }; }), [what], `${table}, with an error: ${what}`);
+        counts.add("changes of what is shown that were found", 3);
+      }
+      for (const id of Object.keys(after.answers)) assert.deepEqual(found(done, (_, { answers }) => { answers[id] = { value: "Something else." }; }), [`${id}: answer`], `${table}: ${id}`);
+      for (const id of Object.keys(after.later).filter((id) => table !== "file ldb" && !touched.sessions?.includes(id))) assert.deepEqual(found(done, (_, { later }) => { later[id] = { ...later[id], history: { value: later[id].history.value.slice(1) } }; }), [`${id}: history`], `${table}, later: ${id}`);
+      if (table !== "file ldb") assert.deepEqual(found(done, (_, then) => { then.pages = { error: "corrupt" }; }), ["pages: tree"], table);
+      assert.deepEqual(found(done, (_, { answers }) => { answers["the key"] = { value: "sk-other" }; }), ["the key: answer"], table);
+      assert.deepEqual(found(done, (_, then) => { then.started = { error: "corrupt" }; }), ["start"], table);
+      assert.deepEqual(found(done, (seen) => { seen.opened = { error: "corrupt" }; }), ["opening"], table);
+      // Where rows are damaged, a list never fails, and one that is damaged makes no other fail.
+      if (table !== "file ldb") for (const what of ["list", "verified", "pages: tree", "pages: branch", "pages: search"]) for (const error of ["corrupt", "storage_failed"]) assert.deepEqual(found(done, ({ shown }) => { shown[what] = { error }; }), [what], `${table}: ${what}`);
     }
-    for (const id of Object.keys(after.answers)) for (const sessions of [[], whole.sessions]) {
-      const without = structuredClone(after);
-      without.answers[id] = { value: "Something else." };
-      assert.equal(faults(whole, without, sessions).length, 1, id);
-    }
+    // What says of itself that it is damaged shows nothing that was not said, and all that lies elsewhere.
+    const row = { table: "entries", sessions: ["notes"], rows: { notes: [[4, 4]] } };
+    const marked = (change, part = "history") => ({ shown }) => {
+      for (const what of ["notes: state", `notes: ${part}`]) shown[what] = structuredClone(shown[what]);
+      shown["notes: state"].value.session.damaged = { seq: 4, why: "" };
+      change(shown[`notes: ${part}`].value);
+    };
+    assert.deepEqual(found(row, marked(() => {})), []);
+    assert.deepEqual(found(row, marked((history) => { history.shift(); })), []);
+    assert.deepEqual(found(row, marked((history) => { history[0].parts[0].text = "First!"; })), ["notes: history"]);
+    assert.deepEqual(found(row, marked((history) => { history.pop(); })), ["notes: history"]);
+    assert.deepEqual(found(row, marked((journal) => { journal.splice(2, 3); }, "journal")), []);
+    assert.deepEqual(found(row, marked((journal) => { journal.pop(); }, "journal")), ["notes: journal"]);
+    assert.deepEqual(found(row, marked((journal) => { journal[3].at++; }, "journal")), ["notes: journal"]);
+    for (const part of ["events", "receipts", "handoffs"]) assert.deepEqual(found(row, marked((records) => { records.pop(); }, part)), [`notes: ${part}`]);
+    assert.deepEqual(found(row, (_, then) => { then.salvaged = { notes: { error: "corrupt" } }; }), ["notes: salvage"]);
+    // A draft may say something else, and its session no more than that.
+    const without = ({ shown }) => { shown["held: history"] = { value: shown["held: history"].value.map((message, n, { length }) => (n === length - 1 ? { ...message, parts: [] } : message)) }; };
+    assert.deepEqual(found({ table: "drafts", sessions: ["held"] }, without), []);
+    assert.deepEqual(found({ table: "drafts", sessions: ["queued"] }, without), ["held: history"]);
+    // All is lost, or nothing is.
+    const gone = (seen, then) => { Object.assign(seen, empty, { notices: [{ kind: "storage_lost" }] }); for (const id of whole.sessions.slice(1)) { then.answers[id] = { error: "session_not_found" }; delete then.later[id]; } then.pages = { value: [] }; then.answers["the key"] = { value: "" }; };
+    assert.deepEqual(found({ table: "file ldb", under: true }, gone), []);
+    assert.ok(found({ table: "meta", format: true }, gone).length > 1);
+    assert.ok(found({ table: "file ldb", under: true }, (seen, then) => { gone(seen, then); seen.notices = []; }).length > 1);
   });
   for (const row of WIRES) {
     test(`judge/requests of ${row.name} that were broken`, async (t) => {
@@ -112,7 +157,7 @@ async function crashedAt(t, conversation, what) {
   const crash = await crasher(t, page);
   const jobs = [job("j0", ["charge", "look"])];
   conversation.jobs.push(...jobs);
-  await endAt(t, page, jobs, { thread: "page", what }, crash);
+  assert.ok(await endAt(t, page, jobs, { thread: "page", what }, crash), `there was no "${what}"`);
   const next = await t.tab({ init: init(conversation) });
   await conversation.open(next);
   await conversation.settle(next);

@@ -1,5 +1,7 @@
 // Kills of pages and workers: a conversation with tools is cut at a random moment of its work, again and again, and goes on in
 // the next page. A moment is a commit, an event or an effect, counted in the page or its worker, or a time.
+//
+// A kill is the end of a process or of a worker. A life that ends in another way, as when a page is closed, is counted apart.
 import { crasher } from "../lib/crash.mjs";
 import { WIRES } from "../servers/wires/index.mjs";
 import { Conversation, init } from "./conversation.mjs";
@@ -7,36 +9,42 @@ import { drawer } from "./draw.mjs";
 
 /** How many kills a conversation lives through. */
 export const LIVES = 5;
-const WAYS = { page: ["crash", "crash", "close", "reload", "navigation"], worker: ["crash", "close", "reload", "terminate", "terminate"] };
+const KILLS = { page: ["crash"], worker: ["crash", "terminate"] };
+const OTHER_WAYS = ["close", "reload", "navigation"];
+/** How many percent of the lives that end in a kill come after one that ends in another way. */
+const OTHERS = 30;
 /** Among how many moments is drawn: about as many as a thread sees of jobs with so many calls. */
 const MOMENTS = { page: (calls) => 12 + 12 * calls, worker: (calls) => 8 + 6 * calls };
 const MS = 500;
 
-/** The tests of so many conversations, from this number on. `counts` is told what was done. */
-export function kills(test, { seed, count, first = 1, counts }) {
+/** The tests of so many conversations, from this number on. `counts` is told what was done; `enough()`: whether no life more begins. */
+export function kills(test, { seed, count, first = 1, counts, enough }) {
   for (let number = first; number < first + count; number++) {
     const host = ["page", "worker"][number % 2];
     const row = WIRES[(number >> 1) % WIRES.length];
     test(`kills/${number} ${row.name} [${host}]`, async (t) => {
       t.note(`seed ${seed}`);
       const conversation = await new Conversation(t, { draw: drawer(seed, "kills", number), row, host }).ready();
-      await play(t, conversation, (way) => counts.add("kills of pages and workers", way));
+      await play(t, conversation, (way) => counts.add(KILLS[host].includes(way) ? "kills of pages and workers" : "lives of pages that ended in another way", way), enough);
       tally(conversation, counts);
     }, { hangMs: 300_000 });
   }
 }
 
-/** A conversation through all its lives. `killed(way)` is called after each. */
-export async function play(t, conversation, killed) {
+/** A conversation through all its lives. `ended(way)` is called after each. */
+export async function play(t, conversation, ended, enough = () => false) {
+  const { draw, host } = conversation;
+  const ways = Array.from({ length: LIVES }, () => [...(draw.chance(OTHERS) ? [draw.of(OTHER_WAYS)] : []), draw.of(KILLS[host])]).flat();
   let page;
-  for (let life = 1; life <= LIVES + 1; life++) {
+  for (let life = 1; ; life++) {
     t.at = `life ${life}`;
     page ??= await t.tab({ init: init(conversation) });
     await conversation.open(page);
     await conversation.settle(page);
-    if (life > LIVES) return conversation.finish(page);
-    const { way, at, page: left } = await kill(t, page, conversation);
-    killed(way);
+    const way = ways.shift();
+    if (!way || enough()) return conversation.finish(page);
+    const { at, page: left } = await end(t, page, conversation, way);
+    ended(way);
     t.note(`${way} at ${at}`);
     page = left;
   }
@@ -51,16 +59,19 @@ export function tally({ accepted, route, reruns }, counts) {
 }
 
 /** Sends the next jobs and ends this life at a moment of them. `page`: the one that is left. */
-async function kill(t, page, conversation) {
+async function end(t, page, conversation, way) {
   const { draw, host } = conversation;
-  const way = draw.of(WAYS[host]);
-  const where = draw.of(host === "page" ? ["page", "page", "time"] : ["page", "worker", "worker", "time"]);
-  const jobs = conversation.next();
-  const calls = jobs.reduce((sum, { keys }) => sum + keys.length, 0);
-  const moment = where === "time" ? { ms: draw(MS) } : { thread: where, target: 1 + draw(MOMENTS[where](calls)) };
   const crash = await crasher(t, page);
-  const ended = await endAt(t, page, jobs, moment, (go) => ENDS[way]({ t, page, crash, go: where === "page" ? go : () => {} }));
-  return { way, ...ended };
+  for (;;) {
+    const where = draw.of(host === "page" ? ["page", "page", "time"] : ["page", "worker", "worker", "time"]);
+    const jobs = conversation.next();
+    const calls = jobs.reduce((sum, { keys }) => sum + keys.length, 0);
+    const moment = where === "time" ? { ms: draw(MS) } : { thread: where, target: 1 + draw(MOMENTS[where](calls)) };
+    const ended = await endAt(t, page, jobs, moment, (go) => ENDS[way]({ t, page, crash, go: where === "page" ? go : () => {} }));
+    // All was done before: that was no moment of it.
+    if (ended) return ended;
+    await conversation.settle(page);
+  }
 }
 
 /** How a page ends; gives what is left of it. `go()` lets it go on where it stands still; its worker never does. */
@@ -94,7 +105,8 @@ let moments = 0;
 
 /**
  * The page sends these jobs, and at a moment of them `end(go)` is done: when so many moments (`target`, of those called `what`) have
- * been counted in a `thread` (`page`, `worker`), which then stands still, or after so many `ms`. `at`: what came first.
+ * been counted in a `thread` (`page`, `worker`), which then stands still, or after so many `ms`. `at`: which moment it was. Undefined where
+ * all jobs came to their end before.
  */
 export async function endAt(t, page, jobs, { thread, target = 1, what, ms }, end) {
   const name = `moment ${++moments}`;
@@ -102,11 +114,11 @@ export async function endAt(t, page, jobs, { thread, target = 1, what, ms }, end
   const held = new Promise((resolve) => { go = resolve; });
   const reached = new Promise((resolve) => t.signal(name, ({ what }) => { resolve(`${what}, in the ${thread}`); return held; }));
   if (thread) await (thread === "worker" ? page.workers()[0] : page).evaluate((moment) => arm(...moment), [target, name, what]);
-  const through = page.evaluate((texts) => shop.send(texts), jobs.map(({ text }) => text)).then(() => "its end");
+  const through = page.evaluate((texts) => shop.send(texts), jobs.map(({ text }) => text)).then(() => undefined);
   through.catch(() => {});
   const late = new Promise((resolve) => { if (ms !== undefined) setTimeout(() => resolve(`${ms} ms`), ms); });
   const at = await Promise.race([reached, through, late]);
-  const left = await end(go);
+  const left = at && await end(go);
   go();
-  return { at, page: left };
+  return at && { at, page: left };
 }

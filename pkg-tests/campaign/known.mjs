@@ -1,17 +1,19 @@
-// The damages that nobody is told of, each with the reason: what no page can know. A case that is expected here is counted, not
-// failed.
+// What nobody is told of, each with the reason: what no page can know. An excuse is of one thing that is shown, in the case of one
+// damage; whatever else differs is a fault.
 
-/** By table, or by kind of file in a profile. */
-const KNOWN = {
-  drafts: "a draft is outside the chain of hashes",
-  keys: "a key under another name, or none, is told when it is used",
-};
+/** By what was damaged: what may be shown otherwise in silence, and why. */
+const KNOWN = [
+  // What a session with an open run has said last is what its drafts say.
+  { table: "drafts", why: "a draft is outside the chain of hashes", may: ({ what, before, paths }, { sessions }) => sessions.some((id) => what === `${id}: history`) && paths.every((path) => path.startsWith(`/${before.length - 1}/parts`)) },
+  { table: "keys", why: "a key under another name, or none, is told when it is used", may: ({ what }) => what === "keys" },
+];
 
-/** Files whose end is what was written last. */
+/** Files whose end is what was written last, and what is not there yet at an earlier moment. */
 const LOGS = ["file log", "file MANIFEST"];
+const NOT_YET = ["session_not_found", "page_not_found", "file_not_found"];
 
-/** Why nobody is told of this damage; undefined where somebody has to be. */
-export function expected({ table }, { earlier }) {
-  if (LOGS.includes(table) && earlier) return "what was written last is gone, as when power fails";
-  return KNOWN[table];
+/** Why nobody is told of this; undefined where somebody has to be. */
+export function expected(fault, done, { earlier }) {
+  if (LOGS.includes(done.table) && earlier && (fault.paths || NOT_YET.includes(fault.error))) return "what was written last is gone, as when power fails";
+  return fault.paths && KNOWN.find(({ table, may }) => table === done.table && may(fault, done))?.why;
 }

@@ -1,7 +1,7 @@
 // The parts of the campaign: what registers the tests of each, and how many there are in full and in the sample.
 //
-// A part is `register(test, { seed, count, first, counts })`: the tests of `count` cases from the number `first` on. The title of
-// a test begins with `part/number`, by which it can be played alone.
+// A part is `register(test, { seed, count, first, counts, enough })`: the tests of `count` cases from the number `first` on. The title of
+// a test begins with `part/number`, by which it can be played alone. Before it goes on, a test asks whether it is `enough()`.
 import { browser } from "./browser.mjs";
 import { damage } from "./damage.mjs";
 import { disk } from "./disk.mjs";
@@ -11,11 +11,11 @@ import { profiles } from "./profile.mjs";
 
 /** `longest`: how many seconds the longest test takes. */
 export const PARTS = {
-  kills: { register: kills, longest: 30 },
-  browser: { register: browser, longest: 60 },
-  damage: { register: damage, longest: 30 },
-  profile: { register: profiles, longest: 50 },
-  disk: { register: disk, longest: 20 },
+  kills: { register: kills, longest: 20 },
+  browser: { register: browser, longest: 45 },
+  damage: { register: damage, longest: 60 },
+  profile: { register: profiles, longest: 60 },
+  disk: { register: disk, longest: 40 },
   judge: { register: judge, longest: 60 },
 };
 
@@ -29,12 +29,12 @@ export const FULL = {
   judge: { count: 4 },
 };
 
-/** What every test run has time for. */
+/** What every test run has time for, in this order. */
 export const SAMPLE = {
-  kills: { count: 4 },
-  browser: { count: 1, lives: 2 },
   damage: { count: 2 },
-  profile: { count: 1, each: 2 },
-  disk: { count: 1 },
   judge: { count: 0 },
+  kills: { count: 2 },
+  profile: { count: 1, each: 2 },
+  browser: { count: 1, lives: 1 },
+  disk: { count: 1 },
 };

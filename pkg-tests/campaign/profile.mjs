@@ -15,8 +15,8 @@ const KINDS = ["flip", "flip", "flip", "flip", "cut", "zeros", "gone"];
 const ZEROS = 512;
 const BALLAST_KB = 5_000;
 
-/** `count` profiles, from this number on; `each`: how many damages to each. */
-export function profiles(test, { seed, count, first = 1, each = EACH, counts }) {
+/** `count` profiles, from this number on; `each`: how many damages to each, until it is `enough()`. */
+export function profiles(test, { seed, count, first = 1, each = EACH, counts, enough }) {
   for (let number = first; number < first + count; number++) {
     test(`profile/${number}`, async (t) => {
       t.note(`seed ${seed}`);
@@ -34,39 +34,47 @@ export function profiles(test, { seed, count, first = 1, each = EACH, counts }) 
       const lookAtIt = () => kept.life((page) => page.evaluate((files) => look(files), files), world);
       const whole = await lookAtIt();
       const moving = movement(whole, await lookAtIt());
+      const empty = await kept.life((page) => page.evaluate((files) => nothing(files), files), world);
       const faults = [];
-      for (let n = 1; n <= each; n++) {
+      for (let n = 1; n <= each && !enough(); n++) {
         const draw = drawer(seed, "profile", `${number}.${n}`);
         const copy = profile(t, `${kept.dir}-${n}`);
         fs.cpSync(kept.dir, copy.dir, { recursive: true });
-        const done = { ...harmFile(copy, draw), sessions: whole.sessions };
+        const done = harmFile(copy, draw, whole);
         t.at = done.what;
         const life = () => copy.life(async (page) => ({ seen: await page.evaluate((files) => look(files), files), after: await page.evaluate(() => ask()) }), world);
         let { seen, after } = await life();
         // Where it could be opened and not be read, the next browser has to know what it is.
-        if (!seen.opened.error && after.started.error) ({ seen, after } = await life());
+        if (done.under && !seen.opened.error && after.started.error) ({ seen, after } = await life());
         counts.add("damages to files", done.table);
-        faults.push(...faultsOf(judgeShown({ whole, moving, seen, after, done }), done, `${number}.${n}`, counts));
+        faults.push(...faultsOf(judgeShown({ whole, empty, moving, seen, after, done }), done, `${number}.${n}`, counts));
       }
       assert.deepEqual(faults, []);
     }, { hangMs: 300_000 });
   }
 }
 
-/** Damages a file as it is drawn; which kind of file that was. */
-function harmFile({ files }, draw) {
+/** Damages a file as it is drawn. What that can have touched is what `harm` says of rows, or anything. */
+function harmFile({ files }, draw, whole) {
   const kindOf = (file) => (file.includes(".blob") ? "blob" : /\.(log|ldb)$/.exec(file)?.[1] ?? /^[A-Z]+/.exec(path.basename(file))?.[0] ?? "other");
   const all = files().filter((file) => !["LOG", "LOCK"].includes(kindOf(file)));
   const table = draw.of([...new Set(all.map(kindOf))]);
   const file = draw.of(all.filter((file) => kindOf(file) === table));
-  const { size } = fs.statSync(file);
-  const at = draw(size);
+  const bytes = fs.readFileSync(file);
+  const at = draw(bytes.length);
   const kind = draw.of(KINDS);
   if (kind === "flip") flipBit(file, at, 1 << draw(8));
   else if (kind === "cut") fs.truncateSync(file, at);
-  else if (kind === "zeros") {
-    const bytes = fs.readFileSync(file);
-    fs.writeFileSync(file, bytes.fill(0, at, Math.min(size, at + ZEROS)));
-  } else fs.rmSync(file);
-  return { table: `file ${table}`, kind, what: `${path.basename(file)} ${kind} at ${at} of ${size}` };
+  else if (kind === "zeros") fs.writeFileSync(file, Buffer.from(bytes).fill(0, at, Math.min(bytes.length, at + ZEROS)));
+  else fs.rmSync(file);
+  const reach = table === "blob" ? valueIn(bytes, whole) : { under: true };
+  return { table: `file ${table}`, kind, what: `${path.basename(file)} ${kind} at ${at} of ${bytes.length}`, rows: {}, sessions: [], checkpoints: [], pages: [], files: [], ...reach };
+}
+
+/** What a file with one value has: the bytes of a message's file, or a row that is long. */
+function valueIn(bytes, { shown }) {
+  const file = Object.keys(shown).filter((what) => what.startsWith("files: ")).findIndex((what) => shown[what].value === bytes.toString());
+  if (file >= 0) return { files: [file] };
+  const long = shown["long: journal"].value.filter((entry) => / characters, /.test(JSON.stringify(entry)));
+  return { sessions: ["long"], rows: { long: [[long[0].seq, long.at(-1).seq]] } };
 }

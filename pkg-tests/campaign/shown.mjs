@@ -1,82 +1,297 @@
 // The judgement of what a page is shown of a workspace that was damaged.
 //
-// Decides what counts as told: an error with a code, a notice, a gap in what is read, a session's own word that it is damaged or
-// not verified. What differs from what was shown before, and is not told, is silence. Who was not touched has to
-// be shown as before, and to answer.
+// Decides what may differ from what was shown before, by what the damage has touched (`done`), and how that has to be told. An error
+// counts only in the place of what was touched, with a code that is true there. A list never fails, and an error of one page or
+// session is none of another. What a session still shows was said in it, and all that the damage cannot have taken is there.
+// Gives faults; whether a fault is one that nobody can tell of is asked in `known.mjs`.
+import { isDeepStrictEqual } from "node:util";
 
-/** What says that something is wrong; the last ones are the browser's, of a file whose bytes it cannot read. */
-const CODES = ["corrupt", "storage_lost", "storage_unavailable", "newer_version", "storage_failed", "file_not_found", "NotReadableError", "NotFoundError"];
+/** What was damaged cannot be read, or another version has written it. */
+const DAMAGED = ["corrupt", "newer_version"];
+/** The browser cannot give what is stored: only where it was damaged under the browser. */
+const STORAGE = ["storage_failed", "storage_unavailable", "storage_lost"];
+/** The last ones are the browser's, of a file whose bytes it cannot read. */
+const FILES = ["file_not_found", "NotReadableError", "NotFoundError"];
+/** What shows a session as far as it is whole, and never fails because of a damage. */
+const WHOLE_PARTS = ["history", "journal", "verify"];
+/** What is left of an entry whose content was erased. */
+const ERASED = ["v", "seq", "at", "type", "runId", "hash"];
+/** What is evidence. */
+const RECORD = ["events", "receipts", "handoffs"];
 
 const isObject = (value) => typeof value === "object" && value !== null;
 
 /** Where two values differ: the paths of the members, the first ones on each way. */
 export function differences(a, b, path = "") {
+  if (isDeepStrictEqual(a, b)) return [];
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return a === b ? [] : [path];
   if (Array.isArray(a) && a.length !== b.length) return [path];
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((name) => differences(a[name], b[name], `${path}/${name}`));
 }
 
 /**
- * `whole`: what was shown of it before; `moving`: the paths of what differs from look to look, as when a lost page was noticed.
- * `silent`: what is shown otherwise than before, and nothing says why. `stopped`: who was not touched and is not as before, or
- * does not answer. `told`: how it was told, in a word.
+ * `whole`: what was shown of it before; `empty`: what is shown where nothing was ever stored; `moving`: the paths of what differs from
+ * look to look, as when a lost page was noticed. `done`: what was damaged, as `harm` gives it; `under`: under the browser, and so
+ * that it may have touched anything. Gives `faults`, each with `what` is shown and `why` that is wrong; with the code of an `error`, or
+ * for a difference in silence with what was there (`before`) and the `paths` of what is not any more. `told`: how it was told, in a
+ * word. `earlier`: whether all of it was so at some moment before.
  */
-export function judgeShown({ whole, moving, seen, after, done }) {
-  if (seen.opened.error) return { silent: told(seen.opened) ? [] : [`opened: ${seen.opened.error}`], stopped: [], told: `not opened: ${seen.opened.error}` };
-  const notices = [...seen.notices, ...after.notices];
-  const lost = notices.some(({ kind }) => kind === "storage_lost");
-  if (lost) return { silent: [], stopped: answered(after, "a new one") ? [] : ["a new session"], told: "storage_lost" };
-  const silent = [];
-  const stopped = [];
-  const differs = Object.keys(whole.shown).filter((what) => differences(whole.shown[what], seen.shown[what], what).some((path) => !moving.has(path)));
-  // What links to a damaged page, or finds it, does so no more.
-  const pagesAre = notices.some(({ kind, pages }) => kind === "damaged" && pages);
-  const saysDamaged = (id) => sessionSays(id, seen, whole, notices);
-  for (const what of differs) {
-    const [of] = what.split(":");
-    const isSession = whole.sessions.includes(of);
-    if (isSession && !done.sessions.includes(of)) stopped.push(`${what}: ${brief(whole.shown[what])} became ${brief(seen.shown[what])}`);
-    else if (!told(seen.shown[what]) && !(of === "pages" && pagesAre) && !(isSession && saysDamaged(of)) && !listTells(what, seen, done, saysDamaged)) silent.push(`${what}: ${brief(whole.shown[what], seen.shown[what])} became ${brief(seen.shown[what], whole.shown[what])}`);
-  }
-  for (const id of [...whole.sessions, "a new one"]) {
-    if (answered(after, id)) continue;
-    const answer = after.answers[id];
-    if (id === "a new one" || !done.sessions.includes(id)) stopped.push(`${id} does not answer: ${JSON.stringify(answer ?? after.started)}`);
-    else if (!told(answer)) silent.push(`${id} does not answer: ${JSON.stringify(answer)}`);
-  }
-  return { silent, stopped, earlier: isEarlier(whole, seen), told: word(done, differs, saysDamaged, notices) };
+export function judgeShown(of) {
+  const judgement = new Judgement(of);
+  const told = judgement.judge();
+  return { faults: judgement.faults, earlier: isEarlier(of), told };
 }
 
-/** By an error, or by the mark of a page or of a version. */
-const told = (shown) => CODES.includes(shown?.error) || /"damaged":\{"code":/.test(JSON.stringify(shown?.value) ?? "");
-const answered = ({ answers }, id) => answers[id]?.value?.startsWith(`I hear: Are you there, ${id === "a new one" ? "new" : id}?`);
+class Judgement {
+  faults = [];
 
-/** Whether anything says of this session that it is not as it was written. */
-function sessionSays(id, { shown }, whole, notices) {
-  // A row that was moved may make one that was never there.
-  if (!whole.sessions.includes(id)) return (shown.verified.value?.[id]?.[0] ?? "") !== "verified";
-  const state = shown[`${id}: state`].value;
-  return told(shown[`${id}: state`])
-    || (state && (state.session.damaged !== undefined || state.hmac_status !== whole.shown[`${id}: state`].value.hmac_status))
-    || shown[`${id}: history`].value?.some(({ status }) => status === "damaged")
-    || shown[`${id}: journal`].value?.some(({ type }) => type === "damaged")
-    || notices.some(({ sessionId, code, kind }) => sessionId === id && (kind === "damaged" || code === "corrupt"));
+  constructor(of) {
+    Object.assign(this, of);
+    this.notices = [...this.seen.notices, ...this.after.notices];
+    this.now = this.seen.shown;
+    this.then = this.whole.shown;
+  }
+
+  fault(what, why, more) { this.faults.push({ what, why, ...more }); }
+  touched(id) { return this.done.under || this.done.sessions.includes(id); }
+  hurt(slug) { return this.done.under || this.done.pages.includes(slug); }
+
+  judge() {
+    const { seen, done } = this;
+    if (seen.opened.error) {
+      if (![...(done.format ? ["newer_version"] : []), ...this.browsers()].includes(seen.opened.error)) this.fault("opening", `it fails: ${seen.opened.error}`);
+      return `not opened: ${seen.opened.error}`;
+    }
+    const lost = this.notices.some(({ kind }) => kind === "storage_lost");
+    // All of it is gone, and then nothing of it is shown; else it excuses nothing.
+    if (lost && done.under && this.isEmpty()) {
+      this.answers(["default"], true);
+      return "storage_lost";
+    }
+    if (lost && !done.under && !done.format) this.fault("storage", "a loss is told, and there is none");
+    const differs = Object.keys(this.then).filter((what) => differences(this.then[what], this.now[what], what).some((path) => !this.moving.has(path)));
+    for (const what of differs) this.differs(what, lost);
+    this.answers(this.whole.sessions);
+    this.later();
+    return this.word(differs, lost);
+  }
+
+  /** The codes of the browser's failures, where there may be any. */
+  browsers() { return this.done.under ? STORAGE : []; }
+
+  isEmpty() {
+    return Object.keys(this.then).every((what) => what === "storage" || what.startsWith("files") || isDeepStrictEqual(this.empty.shown[what], this.now[what]));
+  }
+
+  /** This is not shown as before. */
+  differs(what, lost) {
+    const [group, part] = what.split(": ");
+    const { error, value } = this.now[what];
+    if (error) {
+      if (!this.codes(group, part).includes(error)) this.fault(what, `it fails: ${error}`, { error });
+      return;
+    }
+    const before = this.then[what].value;
+    const silence = () => this.fault(what, `${brief(this.then[what], this.now[what])} became ${brief(this.now[what], this.then[what])}`, { before, paths: differences(before, value) });
+    if (group === "list" || group === "verified") this.list(what, value, silence);
+    else if (this.whole.sessions.includes(group)) this.session(group, part, value, silence);
+    else if (group === "pages") this.page(part, value, silence);
+    else if (!(group === "storage" && lost)) silence();
+  }
+
+  /** The codes with which this may fail. */
+  codes(group, part) {
+    const own = () => {
+      if (this.whole.sessions.includes(group)) return !this.touched(group) ? [] : WHOLE_PARTS.includes(part) ? ["newer_version"] : DAMAGED;
+      if (group === "pages") return this.hurt(part.split(",")[0]) && !["tree", "trash", "search"].includes(part) ? DAMAGED : [];
+      if (group === "files") return this.done.under || this.done.files.includes(Number(part)) ? FILES : [];
+      return [];
+    };
+    return [...own(), ...this.browsers()];
+  }
+
+  // ---------------------------------------------------------------- sessions
+
+  /** A list may miss a session, or have one more, or say of one that it is damaged, where that one was touched and says so itself. */
+  list(what, value, silence) {
+    const before = this.then[what].value;
+    for (const id of new Set([...Object.keys(before), ...Object.keys(value)])) {
+      const [a, b] = [before[id], value[id]];
+      if (isDeepStrictEqual(a, b)) continue;
+      const onlySigned = this.done.table === "vault" && what === "verified" && b && isDeepStrictEqual(a.slice(1), b.slice(1));
+      if (!onlySigned && !(this.touched(id) && this.says(id))) return silence();
+    }
+  }
+
+  session(id, part, value, silence) {
+    const what = `${id}: ${part}`;
+    const before = this.then[what].value;
+    const paths = differences(before, value).filter((path) => !this.moving.has(`${what}/value${path}`));
+    if (this.done.table === "vault" && paths.every((path) => /\/(hmac_status|receipt_hmac)$/.test(path))) return;
+    // What a checkpoint costs is a longer read; only who looks at it is told.
+    if (part === "verify" && this.done.checkpoints.includes(id) && value.damaged) return;
+    if (!this.touched(id) || !this.says(id)) return silence();
+    // What is on record is told whole or not at all. Its signature is shown as it lies there, and told as what it is.
+    if (RECORD.includes(part) && !paths.every((path) => path.endsWith("/receipt_hmac"))) silence();
+    if (part === "history") this.history(id, what, before, value);
+    if (part === "journal") this.journal(id, what, before, value);
+  }
+
+  /** The entries that the damage can have taken with it: one more on each side, and the last one's successor. */
+  near(id) {
+    const ranges = (this.done.rows[id] ?? []).map(([from, until]) => [from - 2, until + 2]);
+    return (seq) => ranges.some(([from, until]) => seq >= from && seq <= until);
+  }
+
+  /** Each entry is as it was written, and those that the damage cannot have taken are there. */
+  journal(id, what, before, value) {
+    const entries = value.filter(({ type }) => type !== "damaged");
+    for (const entry of entries) if (!isDeepStrictEqual(entry, before.find(({ seq }) => seq === entry.seq))) this.fault(what, `nobody has written ${brief(entry)}`);
+    if (this.done.under) return;
+    const isNear = this.near(id);
+    // Without the clearing that has erased it, nobody knows why a content is gone.
+    const clearing = before.findLast(({ type }) => type === "cleared");
+    const unexplained = (entry) => clearing && isNear(clearing.seq) && Object.keys(entry).every((name) => ERASED.includes(name));
+    const missing = before.filter((entry) => !isNear(entry.seq) && !unexplained(entry) && !entries.some(({ seq }) => seq === entry.seq));
+    if (missing.length) this.fault(what, `${missing.length} entries that lie elsewhere are not shown: ${missing.map(({ seq }) => seq)}`);
+  }
+
+  /** What is shown was said, and what the damage cannot have taken is shown. */
+  history(id, what, before, value) {
+    const textsOf = (messages) => messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "text").map(({ text }) => text));
+    const said = new Set(textsOf(before));
+    for (const text of textsOf(value.filter(({ status }) => status !== "damaged"))) if (!said.has(text)) this.fault(what, `nobody has said ${brief(text)}`);
+    if (this.done.under) return;
+    // What was said last in an open run is in drafts, which no chain proves.
+    const sure = before.filter(({ status }) => status === "complete");
+    const isNear = this.near(id);
+    const runs = new Set(this.then[`${id}: journal`].value.filter(({ seq }) => isNear(seq)).map(({ runId }) => runId));
+    const missing = sure.filter((message) => !runs.has(message.runId) && !value.some((other) => isDeepStrictEqual(message, other)));
+    if (missing.length) this.fault(what, `${missing.length} messages that lie elsewhere are not shown: ${missing.map((message) => brief(message.parts))}`);
+  }
+
+  /** Whether anything says of this session that it is not as it was written. */
+  says(id) {
+    // A row that was moved may make one that was never there.
+    if (!this.whole.sessions.includes(id)) return (this.now.verified.value?.[id]?.[0] ?? "") !== "verified";
+    const { error, value: state } = this.now[`${id}: state`];
+    return DAMAGED.includes(error)
+      || (state && (state.session.damaged !== undefined || state.hmac_status !== this.then[`${id}: state`].value.hmac_status))
+      || this.now[`${id}: verify`].value?.damaged !== undefined
+      || this.now[`${id}: history`].value?.some(({ status }) => status === "damaged")
+      || this.now[`${id}: journal`].value?.some(({ type }) => type === "damaged")
+      || this.notices.some(({ sessionId, code, kind }) => sessionId === id && (kind === "damaged" || code === "corrupt"));
+  }
+
+  /**
+   * These sessions have to answer, and a new one; pages can be written; the kept key is sent, or none is. What was damaged may say that
+   * it is. `gone`: nothing of it is there any more.
+   */
+  answers(ids, gone = false) {
+    const { started, answers } = this.after;
+    if (started.error) {
+      if (!this.browsers().includes(started.error)) this.fault("start", `it fails: ${started.error}`);
+      return;
+    }
+    const own = (id) => [id, `I hear: Are you there, ${id}?`, this.touched(id) ? DAMAGED : []];
+    for (const [id, { value, error }] of Object.entries(this.after.salvaged)) {
+      if (!value?.startsWith(`I hear: Are you there, ${id}?`) && !this.browsers().includes(error)) this.fault(`${id}: salvage`, `it does not come out of it: ${JSON.stringify(this.after.salvaged[id])}`);
+    }
+    const keyless = gone || this.done.under || ["keys", "vault"].includes(this.done.table);
+    const all = [
+      ...ids.map(own), ["a new one", "I hear: Are you there, new?", []], ["a new page", "A new page.", []],
+      ...(gone ? [] : [["branch", "Another branch.", this.hurt("branch") ? DAMAGED : []]]),
+      ["the key", keyless && answers["the key"].value === "" ? "" : "sk-kept", keyless ? ["corrupt"] : []],
+    ];
+    for (const [of, answer, codes] of all) {
+      const { value, error } = answers[of];
+      if (answer ? value?.startsWith(answer) : value === "") continue;
+      if (![...codes, ...this.browsers()].includes(error)) this.fault(`${of}: answer`, `it does not answer: ${JSON.stringify(answers[of])}`, { error });
+    }
+  }
+
+  /** After that, those who were not touched have what they had, with that on top, and all rows say so. */
+  later() {
+    for (const [id, { history, verify }] of Object.entries(this.after.later)) {
+      if (this.touched(id)) continue;
+      const before = this.then[`${id}: history`].value;
+      // That a file is lost is told where it was.
+      if (this.done.files.length) for (const part of history.value?.flatMap(({ parts }) => parts) ?? []) delete part.gone;
+      if (!isDeepStrictEqual(before, history.value?.slice(0, before.length))) this.fault(`${id}: history`, `later it was ${brief(history, { value: before })}`);
+      const { hmac_status, damaged } = verify.value ?? {};
+      if (verify.error || damaged || (this.done.table !== "vault" && hmac_status !== "verified")) this.fault(`${id}: verify`, `later it was ${brief(verify)}`);
+    }
+    if (this.after.started.error || this.now["pages: tree"].error) return;
+    const known = (nodes) => flat(nodes).filter(({ slug }) => !this.hurt(slug) && slug !== "new");
+    if (!isDeepStrictEqual(known(this.now["pages: tree"].value), known(this.after.pages.value))) this.fault("pages: tree", `later it was ${brief(this.after.pages)}`);
+  }
+
+  // ---------------------------------------------------------------- pages
+
+  /** Pages that were touched are marked and told of; what links to them, or finds them, does so no more. */
+  page(part, value, silence) {
+    const tree = flat(this.then["pages: tree"].value);
+    const moved = new Set(tree.filter(({ slug }) => this.hurt(slug)).map(({ parent }) => parent));
+    // A damaged page stands at the top, and is no sibling any more.
+    const placed = (page) => (moved.has(page?.parentSlug) ? { ...page, position: 0 } : page);
+    const before = this.then[`pages: ${part}`].value;
+    const [slug, of] = part.split(", ");
+    if (!this.tellsOfPages()) return silence();
+    if (part === "tree") return this.tree(flat(before), flat(value), silence);
+    const others = (pages) => pages.filter((page) => !this.hurt(page.slug)).map(placed);
+    if (part === "trash") return void (isDeepStrictEqual(others(before), others(value)) || silence());
+    // How good a find is depends on what else there is.
+    const finds = (hits) => others(hits).map(({ slug, title, snippet }) => [slug, title, snippet]);
+    if (part === "search") return void (isDeepStrictEqual(finds(before), finds(value)) || silence());
+    if (of === "links") {
+      const goals = (links) => links.filter(({ title }) => !this.hurt(title.toLowerCase()));
+      if (!this.hurt(slug) && !(isDeepStrictEqual(others(before[0]), others(value[0])) && isDeepStrictEqual(goals(before[1]), goals(value[1])))) silence();
+    } else if (of === "versions") {
+      const known = before.map(({ version, content }) => `${version} ${content}`);
+      if (!this.hurt(slug) || value.some(({ version, content, damaged }) => !damaged && !known.includes(`${version} ${content}`))) silence();
+    } else if (this.hurt(slug) || !isDeepStrictEqual(placed(before), placed(value))) silence();
+  }
+
+  tree(before, value, silence) {
+    for (const slug of new Set([...before, ...value].map(({ slug }) => slug))) {
+      const [a, b] = [before, value].map((list) => list.find((node) => node.slug === slug));
+      if (this.hurt(slug) ? b && !b.damaged && !isDeepStrictEqual(a?.title, b.title) : !b || b.damaged || a?.title !== b.title || (a.parent !== b.parent && !this.hurt(a.parent))) return silence();
+    }
+  }
+
+  /** Whether a mark or a notice names one of those that were touched. */
+  tellsOfPages() {
+    const marked = flat(this.now["pages: tree"].value ?? []).filter(({ damaged }) => damaged).map(({ slug }) => slug);
+    const versions = Object.entries(this.now).filter(([what, { value }]) => /^pages: .*, versions/.test(what) && value?.some(({ damaged }) => damaged)).map(([what]) => what.slice(7, -10));
+    return [...marked, ...versions, ...this.notices.flatMap(({ pages }) => (pages ?? []).map(({ slug }) => slug))].some((slug) => this.hurt(slug));
+  }
+
+  // ----------------------------------------------------------------
+
+  /** How it was told. */
+  word(differs, lost) {
+    if (lost) return "a loss that is none";
+    if (!differs.length && !this.notices.length) return "without effect";
+    if (this.notices.some(({ kind }) => kind === "damaged")) return "set aside";
+    return this.whole.sessions.some((id) => this.touched(id) && this.says(id)) ? "told of the session" : "told by a code, or shown as known";
+  }
 }
 
-/** The lists say it of a session where it says it itself. */
-const listTells = (what, seen, { sessions }, saysDamaged) => ["list", "verified"].includes(what) && sessions.some(saysDamaged);
+/** Each page of a tree, with the one above it. */
+const flat = (nodes, parent = null) => (nodes ?? []).flatMap(({ slug, title, damaged, children }) => [{ slug, title, damaged, parent }, ...flat(children, slug)]);
 
-/** Whether each session is as it was at some moment before: its journal is the beginning of the whole one. */
-const isEarlier = (whole, seen) => whole.sessions.every((id) => {
-  const [then, now] = [whole, seen].map(({ shown }) => shown[`${id}: journal`].value);
-  return now?.every(({ hash }, n) => hash && hash === then[n]?.hash);
-});
-
-/** How it was told. */
-function word({ sessions }, differs, saysDamaged, notices) {
-  if (!differs.length && !notices.length) return "without effect";
-  if (notices.some(({ kind }) => kind === "damaged")) return "set aside";
-  return sessions.some(saysDamaged) ? "told of the session" : "told by a code, or shown as known";
+/** Whether all is as it was at some moment before: each journal is the beginning of the whole one, each page has an earlier content. */
+function isEarlier({ whole, seen }) {
+  if (seen.opened.error) return false;
+  const sessions = whole.sessions.every((id) => {
+    const { value, error } = seen.shown[`${id}: journal`];
+    const then = whole.shown[`${id}: journal`].value;
+    return error === "session_not_found" || value?.every(({ hash }, n) => hash && hash === then[n]?.hash);
+  });
+  return sessions && flat(whole.shown["pages: tree"].value).every(({ slug }) => {
+    const { value, error } = seen.shown[`pages: ${slug}`];
+    return error === "page_not_found" || whole.shown[`pages: ${slug}, versions`].value.some(({ content }) => content === value?.content);
+  });
 }
 
 /** The place where two values begin to differ. */

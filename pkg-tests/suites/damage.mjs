@@ -176,7 +176,7 @@ export default function (test) {
   }
 
   // Chromium keeps a value of more than 64 KB in a file of its own. Without that, it gives no row of all that are read with it.
-  test("large rows whose bytes the browser has lost: the rest is shown, and the others work", async (t) => {
+  for (const [what, lose] of [["lost", (file) => fs.rmSync(file)], ["lost a part of", (file) => fs.truncateSync(file, fs.statSync(file).size >> 1)]]) test(`large rows whose bytes the browser has ${what}: the rest is shown, and the others work`, async (t) => {
     const browser = profile(t);
     await browser.life(async (page) => {
       await page.evaluate(begin);
@@ -193,7 +193,7 @@ export default function (test) {
     });
     const large = browser.files().filter((file) => file.includes(".blob"));
     assert.ok(large.length >= 4, `${large}`);
-    for (const file of large) fs.rmSync(file);
+    for (const file of large) lose(file);
     await browser.life(async (page) => {
       await page.evaluate(begin);
       const seen = await page.evaluate(look);

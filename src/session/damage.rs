@@ -253,6 +253,12 @@ fn lost(from: u64, to: u64, why: &str, stored: Vec<String>) -> Seen {
 /// What is stored for a number: the row, if it is one; the text; whether it is doubted.
 type Stored<'a> = (u64, Option<Row>, &'a str, bool);
 
+/// Whether the row of this number lies in its place. A copy of it that lies elsewhere is missed by nobody.
+fn has_its_row(rows: &Rows, seq: u64) -> bool {
+    let is_its_own = |text: &str| Some(Row::from_text(text).ok()?.header()?.seq == seq);
+    rows.iter().any(|(key, text)| key.get(1) == Some(&Part::Number(seq)) && is_its_own(text) == Some(true))
+}
+
 impl Survey {
     /// The rows in the order of the numbers that they have themselves, as far as they have one.
     fn sort<'a>(&mut self, rows: &'a Rows, end: Option<(u64, &str)>, doubted: &[usize]) -> Vec<Stored<'a>> {
@@ -262,10 +268,14 @@ impl Survey {
             let row = Row::from_text(text).ok();
             let seq = row.as_ref().and_then(Row::header).map_or(*number, |header| header.seq);
             if seq != *number {
-                self.blame(seq.min(*number), "it does not lie in its place");
+                let strayed = seq <= self.begun.seq || (seq < *number && has_its_row(rows, seq));
+                self.blame(if strayed { *number } else { seq.min(*number) }, "it does not lie in its place");
             }
             match end {
                 Some((end, _)) if seq > end => self.blame(end.saturating_add(1), "it lies behind the end"),
+                // It is none of those that go on from there.
+                _ if seq.max(*number) <= self.begun.seq => {}
+                _ if seq <= self.begun.seq => stored.push((*number, None, text.as_str(), false)),
                 _ => stored.push((seq, row, text.as_str(), doubted.contains(&at))),
             }
         }

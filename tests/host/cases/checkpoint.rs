@@ -212,6 +212,34 @@ fn damage_behind_the_checkpoint_is_found_and_shown_as_before() {
 }
 
 #[test]
+fn a_row_of_the_past_in_the_place_of_a_later_one_hides_no_more_than_that_one() {
+    let (mut page, _) = cleared(2);
+    let place = page.rows("default").len() as u64 + 1;
+    talk(&mut page, "later");
+    page.rows("default");
+    let (mut store, now) = (page.store, page.now);
+    let [whole, _, _, journal, _] = shown(&store, now);
+    let past = unpacked(all(&store)).into_iter().nth(5).unwrap().1;
+    let key = vec!["default".into(), Part::Number(place)];
+    write(&mut store, Write::Put { table: Table::Entries, key, value: past });
+    let mut page = Desk::on(store, now + 1_000, "ann");
+    let history = page.must("history", json!({}));
+    let told = page.must("sessions.journal", json!({ "id": "default" }));
+    let whole_ones = |messages: &Value| -> Vec<Value> {
+        messages.as_array().unwrap().iter().filter(|one| one["status"] != "damaged").cloned().collect()
+    };
+    // What was said in the run before it, which ends there.
+    assert_eq!(whole_ones(&history), whole_ones(&whole)[..2], "{history}");
+    assert_eq!(history.as_array().unwrap().last().unwrap()["status"], "damaged");
+    let gap = told.as_array().unwrap().iter().find(|one| one["type"] == "damaged").unwrap().clone();
+    assert_eq!((&gap["from"], &gap["seq"]), (&json!(place), &json!(place + 1)), "{gap}");
+    let before = |journal: &Value| journal.as_array().unwrap()[..place as usize - 1].to_vec();
+    assert_eq!(before(&told), before(&journal));
+    let verified = page.must("sessions.verify", json!({ "id": "default" }));
+    assert_eq!(verified["damaged"], json!({ "seq": place, "why": "it does not lie in its place" }));
+}
+
+#[test]
 fn the_end_of_a_run_of_long_ago_is_still_known() {
     let (page, runs) = cleared(40);
     for (start, page) in [(true, page.crash("ann"))] {
