@@ -50,6 +50,7 @@ export default function (test) {
         assert.equal(went.histories[id].at(-1).status, "complete", id);
       }
       await replays(page);
+      await comesIn(page);
     });
   }
 }
@@ -79,6 +80,24 @@ async function replays(page) {
   });
   for (const [id, { same, firstDifference }] of Object.entries(replayed)) {
     assert.ok(same, `${id}: ${JSON.stringify(firstDifference)}`);
+  }
+}
+
+/** Each session goes out in a file, and comes in beside itself as what it was. */
+async function comesIn(page) {
+  const came = await page.evaluate(async () => {
+    const ids = (await ws.sessions.list()).map(({ id }) => id);
+    const came = {};
+    for (const id of ids) {
+      const { id: copy } = await ws.sessions.import(await ws.sessions.export(id));
+      const [before, after] = await Promise.all([id, copy].map(async (sessionId) => ({ history: await ws.history({ sessionId }), receipts: await ws.sessions.receipts(sessionId), handoffs: await ws.sessions.handoffs(sessionId) })));
+      came[id] = { copy, before, after, status: (await ws.sessions.verify(copy)).hmac_status };
+    }
+    return T.plain(came);
+  });
+  for (const [id, { copy, before, after, status }] of Object.entries(came)) {
+    assert.deepEqual([copy.startsWith(`${id}-`), status], [true, "unverifiable"], id);
+    assert.deepEqual(after, before, id);
   }
 }
 

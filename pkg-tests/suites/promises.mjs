@@ -1,5 +1,5 @@
 // What a page may rely on. A command that resolves is stored; storage that is taken away is told as that. A run's result always
-// comes, and a full disk has one code on each path.
+// comes.
 import assert from "node:assert/strict";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
@@ -12,7 +12,6 @@ export default function (test) {
     cleared(test, host);
   }
   results(test);
-  full(test);
 }
 
 // ------------------------------------------------------------------ acknowledgements
@@ -251,128 +250,5 @@ function results(test) {
     const result = await a.evaluate(async () => T.plain(await result));
     hold.open();
     assert.deepEqual([result.outcome, result.text], ["completed", "One two four."]);
-  });
-}
-
-// ------------------------------------------------------------------ a full disk
-
-/** While `full` is set, no transaction that writes comes to its end, in any database. */
-function disk() {
-  globalThis.full = false;
-  const { transaction } = IDBDatabase.prototype;
-  IDBDatabase.prototype.transaction = function (...args) {
-    const begun = transaction.apply(this, args);
-    if (full && begun.mode === "readwrite") {
-      Object.defineProperty(begun, "error", { value: new DOMException("no room", "QuotaExceededError") });
-      queueMicrotask(() => { try { begun.abort(); } catch { /* it is over */ } });
-    }
-    return begun;
-  };
-  const { getFileHandle } = FileSystemDirectoryHandle.prototype;
-  FileSystemDirectoryHandle.prototype.getFileHandle = async function (name, options) {
-    if (full && options?.create) throw new DOMException("no room", "QuotaExceededError");
-    return getFileHandle.call(this, name, options);
-  };
-}
-
-function full(test) {
-  const skill = { name: "greet", description: "To greet.", template: "Say hello.", scope: "account" };
-  /** What is asked of a full disk; `stops`: the agent is lost by that, and has to be started again. */
-  const PATHS = {
-    "startAgent, the epoch": { act: () => ws.startAgent({ provider }), idle: true },
-    "startAgent, skills of the account": { act: (skill) => ws.startAgent({ provider, skills: [skill] }), idle: true },
-    "configureAgent, skills of the account": { act: async (skill) => { const told = rec.seen(({ type }) => type === "agent:error"); await ws.configureAgent({ skills: [skill] }); throw (await told).detail; } },
-    "sendMessage": { act: () => ws.run("More.") },
-    "sendMessage with a file": { act: () => ws.sendMessage({ text: "Look.", files: [new Blob(["text"], { type: "text/plain" })] }) },
-    "pages.create": { act: () => ws.pages.create({ title: "More" }) },
-    "pages.update": { act: () => ws.pages.update("kept", { content: "more" }) },
-    "tools.execute of a page tool": { act: () => ws.tools.execute("create_page", { title: "More" }) },
-    "keys.set": { act: () => ws.keys.set("anthropic", "sk-ant-0123456789") },
-    "sessions.launch": { act: () => ws.sessions.launch({ id: "more" }) },
-    "sessions.launch with messages": { act: () => ws.sessions.launch({ id: "more", messages: [{ role: "user", parts: [{ type: "text", text: "Before." }] }] }) },
-    "sessions.rename": { act: () => ws.sessions.rename("kept", "Other") },
-    "sessions.rename, without an agent": { act: () => ws.sessions.rename("kept", "Other"), idle: true },
-    "sessions.fork": { act: () => ws.sessions.fork("default") },
-    "sessions.fork, without an agent": { act: () => ws.sessions.fork("default"), idle: true },
-    "sessions.import": { act: () => ws.sessions.import(file) },
-    "sessions.import, without an agent": { act: () => ws.sessions.import(file), idle: true },
-    "sessions.remove": { act: () => ws.sessions.remove("kept") },
-    "clearConversation": { act: () => ws.clearConversation() },
-    "clearConversation, without an agent": { act: () => ws.clearConversation(), idle: true },
-    "queue": { act: () => ws.sendMessage("More.", { whenBusy: "queue" }) },
-    "stopAgent": { act: () => ws.stopAgent() },
-  };
-  for (const [path, { act, idle = false }] of Object.entries(PATHS)) {
-    test(`no room: ${path} is quota_exceeded, what is stored stays, and it works once there is room`, async (t) => {
-      const page = await t.tab({ init: disk });
-      const seen = await page.evaluate(async ([act, idle, skill]) => {
-        globalThis.rec = T.record();
-        globalThis.ws = await lodger.openWorkspace("w");
-        globalThis.provider = scriptedModel(["First.", "Second.", "Third.", "Fourth."]);
-        await ws.startAgent({ provider });
-        await ws.run("Hello.");
-        await ws.pages.create({ title: "Kept", content: "little" });
-        await ws.sessions.launch({ id: "kept" });
-        globalThis.file = await ws.sessions.export("default");
-        if (idle) await ws.stopAgent();
-        rec.clear();
-        full = true;
-        const error = T.plain(await (0, eval)(`(${act})`)(skill).then((value) => ({ value }), ({ code, hint, message }) => ({ code, hint, message })));
-        await T.turn();
-        full = false;
-        // The agent that was lost is started again; where it was not, that changes nothing.
-        await ws.startAgent({ provider, ifRunning: "join" });
-        const text = (await ws.run("And now?")).text;
-        const states = (await ws.sessions.list({ withVerification: true })).map(({ session, hmac_status }) => [session.id, hmac_status]);
-        const again = T.plain(await T.settle(() => (0, eval)(`(${act})`)(skill)));
-        return { error, text, states: states.sort(), history: (await ws.history()).map(T.textOf), page: (await ws.pages.read("kept")).content, again };
-      }, [String(act), idle, skill]);
-      assert.equal(seen.error.code, "quota_exceeded", JSON.stringify(seen.error));
-      assert.ok(seen.error.hint || seen.error.message);
-      assert.match(seen.text, /^(Second|Third|Fourth)\.$/);
-      assert.deepEqual(seen.states.filter(([id]) => id === "default" || id === "kept"), [["default", "verified"], ["kept", "verified"]]);
-      assert.ok(path.startsWith("clearConversation") || seen.history.includes("Hello."), JSON.stringify(seen.history));
-      assert.ok(path === "pages.update" || seen.page === "little");
-    });
-  }
-
-  test("no room for the key that signs: nothing is stored unsigned", async (t) => {
-    const page = await t.tab({ init: disk });
-    const seen = await page.evaluate(async () => {
-      const ws = await lodger.openWorkspace("w");
-      const provider = scriptedModel(["First."]);
-      // Of the transactions of a first start, only the one for that key finds no room.
-      const { transaction } = IDBDatabase.prototype;
-      let hit = 0;
-      IDBDatabase.prototype.transaction = function (tables, mode, ...rest) {
-        full = mode === "readwrite" && tables === "vault" && !hit++;
-        try { return transaction.call(this, tables, mode, ...rest); } finally { full = false; }
-      };
-      const error = await T.settle(() => ws.startAgent({ provider }));
-      await ws.startAgent({ provider, ifRunning: "join" });
-      await ws.run("Hello.");
-      return { hit: hit > 0, error: error.error?.code, status: (await ws.sessions.status("default")).hmac_status };
-    });
-    assert.deepEqual(seen, { hit: true, error: "quota_exceeded", status: "verified" });
-  });
-
-  test("no room for the marker: nothing fails, and the next opening sets it", async (t) => {
-    const page = await t.tab({ init: disk });
-    const seen = await page.evaluate(async () => {
-      const { getFileHandle } = FileSystemDirectoryHandle.prototype;
-      let failed = 0;
-      FileSystemDirectoryHandle.prototype.getFileHandle = async function (name, options) {
-        if (options?.create && !failed++) throw new DOMException("no room", "QuotaExceededError");
-        return getFileHandle.call(this, name, options);
-      };
-      const ws = await lodger.openWorkspace("w");
-      await ws.pages.create({ title: "One" });
-      while (!failed) await T.turn();
-      await ws.close();
-      const again = await lodger.openWorkspace("w");
-      while (!(await T.markers()).length) await T.turn();
-      return [(await again.pages.tree()).length, failed];
-    });
-    assert.deepEqual(seen, [1, 2]);
   });
 }

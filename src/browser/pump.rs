@@ -13,7 +13,9 @@ use super::store::Store;
 use super::vault::{self, Vault};
 use super::{account, answers, bytes, fetch, task};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, not_there, rooms_of};
+use crate::harness::{
+    Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, loss_known, not_there, rooms_of,
+};
 use crate::json;
 use crate::list::Listed;
 use crate::maps::{Few, sorted};
@@ -347,7 +349,7 @@ impl Pump {
             Action::Abort(call) => answers::abort(self, call),
             Action::AwaitOnline => self.await_online(),
             Action::Mark => self.0.store.mark(),
-            Action::Storage { id, sessions } => self.storage(id, sessions),
+            Action::Storage { id, sessions, known } => self.storage(id, sessions, known),
             Action::Persist(id) => {
                 let pump = self.clone();
                 task::start(async move {
@@ -448,10 +450,13 @@ impl Pump {
 
     /// How much is stored, and what was lost. A door of the room `more`.
     #[inline(never)]
-    fn storage(&self, id: u32, sessions: bool) {
+    fn storage(&self, id: u32, sessions: bool, known: bool) {
         enter(Room::More);
         let pump = self.clone();
         task::start(async move {
+            if known && let Err(error) = pump.0.store.commit(&loss_known()).await {
+                return pump.deliver(Deliver::Reply(id, Err(error.info())));
+            }
             let rows = pump.0.store.read(&[Read::all(Table::Meta, vec![LOST_KEY.into()])]).await;
             let lost = rows.ok().and_then(|rows| json::parse(&rows.into_iter().flatten().next()?.1));
             let estimate = env::estimate().await.unwrap_or(JsValue::UNDEFINED);

@@ -198,8 +198,7 @@ pub enum Action {
         /// What.
         commit: Commit,
     },
-    /// Store this at once, beside the commits: nobody waits for it. Drafts, and that a loss is seen
-    /// or known.
+    /// Store this at once, beside the commits: nobody waits for it. Drafts, and that a loss is seen.
     Draft {
         /// What.
         writes: Vec<Write>,
@@ -280,6 +279,9 @@ pub enum Action {
         id: u32,
         /// Whether what each session takes is asked for.
         sessions: bool,
+        /// Whether it is stored before that that the loss is known ([`loss_known`](super::loss_known)); where it cannot be,
+        /// that is the reply.
+        known: bool,
     },
     /// Ask the browser to keep the data, as the reply to this command.
     Persist(u32),

@@ -164,14 +164,12 @@ impl Harness {
                 self.runner.page_call(&mut self.core, call);
             }
             Command::Storage | Command::AcknowledgeLoss => {
-                if command == Command::AcknowledgeLoss {
-                    self.acknowledge();
-                }
+                let known = command == Command::AcknowledgeLoss && self.lost;
                 let sessions = command == Command::Storage && args.says("sessions");
                 if sessions {
                     self.core.present_operator()?;
                 }
-                self.core.outbox.act(Action::Storage { id, sessions });
+                self.core.outbox.act(Action::Storage { id, sessions, known });
             }
             Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
             Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),

@@ -149,6 +149,8 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         let session = &waiting.session;
         if stored.entries().is_empty() && stored.head.is_none() && session != DEFAULT_SESSION {
+            // Another tab has removed it, whatever was found to be wrong with it before.
+            self.core.forget_integrity(session);
             return Err(no_session_for(waiting.request.command, session));
         }
         match waiting.request.need() {

@@ -53,7 +53,7 @@ pub use core::secrets::Secrets;
 pub use core::stored::{FORMAT_KEY, LOST_KEY};
 pub use core::{DEFAULT_SESSION, Lifecycle, Options};
 pub use doors::{OF_FILES, not_there, rooms_of};
-pub use opening::{Found, Marker};
+pub use opening::{Found, Marker, loss_known};
 pub use runner::files::files;
 
 use crate::error::{Code, ErrorInfo};

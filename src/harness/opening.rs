@@ -7,9 +7,9 @@
 
 use crate::harness::Harness;
 use crate::harness::action::{Action, Notice};
-use crate::harness::core::stored::{EMPTIED_KEY, FORMAT_KEY, LOST_KEY, check_format, format_write};
+use crate::harness::core::stored::{EMPTIED_KEY, FORMAT_KEY, LOST_KEY, check_format, first_format_write};
 use crate::object::Object;
-use crate::ports::{Millis, StoreError, Table, Write};
+use crate::ports::{Commit, Millis, StoreError, Table, Write};
 use crate::rooms::{Room, Rooms};
 
 /// What is known of the marker, which says outside the database that something is stored in it.
@@ -93,14 +93,11 @@ impl Harness {
             self.core.outbox.act(Action::Mark);
         }
     }
+}
 
-    /// The person or the page knows of the loss. From here on the workspace counts as used, so that the marker that is there
-    /// tells of nothing any more.
-    pub(super) fn acknowledge(&mut self) {
-        if std::mem::take(&mut self.lost) {
-            let known = Write::DeletePrefix { table: Table::Meta, prefix: vec![LOST_KEY.into()] };
-            // A draft is committed at once, and then a row that is there already would take the whole commit back.
-            self.core.outbox.act(Action::Draft { writes: vec![known, format_write()] });
-        }
-    }
+/// The person or the page knows of the loss. From here on the workspace counts as used, so that the marker that is there
+/// tells of nothing any more.
+pub fn loss_known() -> Commit {
+    let known = Write::DeletePrefix { table: Table::Meta, prefix: vec![LOST_KEY.into()] };
+    Commit { writes: vec![known, first_format_write()], ..Commit::default() }
 }

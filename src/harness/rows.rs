@@ -9,7 +9,6 @@ use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::Action;
 use crate::harness::core::DEFAULT_SESSION;
-use crate::harness::reads::list::heads_read;
 use crate::harness::reads::{After, Waiting};
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
@@ -103,7 +102,7 @@ impl Harness {
                 self.look(*waiting, &rows, signatures);
             }
             After::List { command, of, asked, held } => {
-                heads_read(&mut self.core, (command, of), (asked, held), &rows, signatures)
+                self.reads.heads_came(&mut self.core, (command, of), (asked, held), &rows, signatures)
             }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
             After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),

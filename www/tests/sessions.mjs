@@ -442,6 +442,44 @@ export const tests = {
     assert.equal(await row(page, "Main conversation").getByRole("button", { name: /^Remove/ }).count(), 0);
   },
 
+  async "archived by its row: it lies behind all others and reads as before, and its next message brings it back"(t) {
+    const { page, model, visit } = t;
+    await begin(t, "Old plan");
+    await say(page, "held: the first");
+    await streaming(page);
+    const archive = page.getByRole("button", { name: "Archive Old plan" });
+    assert.equal(await archive.count(), 0, "what works is not put away");
+    model.release();
+    await settled(page);
+    await launchSession(page, "Other");
+    await archive.focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".toast").filter({ hasText: "“Old plan” is archived. Write in it to bring it back." }).waitFor();
+    const lies = async () => {
+      await row(page, "Old plan").locator("xpath=self::*[@data-mood='archived']").waitFor();
+      assert.equal(await row(page, "Old plan").locator(".session-status").textContent(), "archived");
+      assert.equal((await names(page)).at(-1), "Old plan");
+      assert.equal(await archive.count(), 0);
+    };
+    await lies();
+    assert.equal(await row(page, "Old plan").getByTestId("open-session").evaluate((open) => open === document.activeElement), true);
+    await page.reload();
+    await lies();
+    await choose(page, "Old plan");
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    await lies();
+    await useModel(visit, model);
+    await page.getByTestId("start-agent").click();
+    await running(page);
+    await lies();
+    await answered(page, "And now?");
+    await row(page, "Old plan").locator("xpath=self::*[@data-mood='idle']").waitFor();
+    assert.equal(await page.getByTestId("user-message").count(), 2);
+    await page.reload();
+    await row(page, "Old plan").locator("xpath=self::*[@data-mood='idle']").waitFor();
+    await archive.waitFor();
+  },
+
   async "hundreds: those in view are in the document, search finds the others, keys go through them"({ page, base }) {
     await open(page, base);
     await start(page);

@@ -42,6 +42,11 @@ impl Head {
         Head { value, text: text.into(), signature: lines.next().map(Into::into) }
     }
 
+    /// The same once more, of which something was taken; nobody judges it again.
+    pub fn anew(&self) -> Head {
+        Head::parse(&self.text)
+    }
+
     /// What is signed of one that is stored.
     pub fn signed_text(row: &str) -> &str {
         row.split('\n').next().unwrap_or_default()

@@ -12,6 +12,7 @@ use crate::harness::core::{Core, Lifecycle};
 use crate::harness::reads::judge::judge_head;
 use crate::harness::reads::{After, Listing, Reads};
 use crate::journal::canonical::Integrity;
+use crate::journal::pack;
 use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::sorted;
@@ -24,7 +25,7 @@ use serde_json::Value;
 
 /// The heads were read for a list, and `signatures` are what they sign to. When it was asked for, and whether another tab
 /// works here. Each head is read, told of and dropped before the next, because there may be a thousand.
-pub(in crate::harness) fn heads_read(
+fn heads_read(
     core: &mut Core,
     (command, of): (u32, Listing),
     (asked, held): (Millis, bool),
@@ -54,18 +55,14 @@ pub(in crate::harness) fn heads_read(
             core.sessions.set_head(id, head);
         }
     }
-    let has_head = |id: &str| {
-        let is_its = |(key, _): &(Key, String)| matches!(key.first(), Some(Part::Text(of)) if of == id);
-        rows.iter().take(1).flatten().any(is_its)
-    };
     for id in core.sessions.ids() {
-        if core.is_written_before(&id, asked) && !has_head(&id) {
+        if core.is_written_before(&id, asked) && !has_head(rows, &id) {
             core.found_damage(&id, Damage::of_head(NO_HEAD));
         }
     }
     // Of some even the head is gone.
     for id in core.sessions.damaged() {
-        if of != Listing::Grants && !has_head(&id) {
+        if of != Listing::Grants && !has_head(rows, &id) {
             told.extend(listed(core, &id, Head::parse(""), of == Listing::Verified, held));
         }
     }
@@ -76,21 +73,29 @@ pub(in crate::harness) fn heads_read(
 /// What is told of sessions, as JSON, and when that changed last.
 type Told = Vec<(Millis, String)>;
 
-/// How a session stands, if it has a record.
-fn listed(core: &Core, id: &str, head: Head, verified: bool, held: bool) -> Option<(Millis, String)> {
-    let state = match core.session(id) {
-        Some(session) => session.state(),
-        // As its status would say.
-        None if !held && head.is_at_work() && core.integrity(id) != Integrity::Tampered => {
-            let record = head.record().and_then(|record| session::lost_by(record, core.now));
-            record.map(|record| session::state_of(record, head.value.get("usage"), None))
-        }
-        None => core.state_by(id, head),
-    }?;
+/// How a session stands, if it has a record. A record that nobody can read is not what was written.
+fn listed(core: &mut Core, id: &str, mut head: Head, verified: bool, held: bool) -> Option<(Millis, String)> {
+    let recorded = head.record().is_some() && !core.sessions.has(id);
+    let state = stands(core, id, &mut head, held).or_else(|| {
+        recorded.then(|| core.found_damage(id, Damage::of_head(CHANGED)))?;
+        core.state_by(id, &mut head.anew())
+    })?;
     let at = state.get("updated_at").and_then(Value::as_str).and_then(dates::parse);
     let state = core.with_damage(id, state);
     let told = if verified { with_verdict(core.integrity(id), state) } else { state };
     Some((at.unwrap_or_default(), json::json(&told)))
+}
+
+fn stands(core: &Core, id: &str, head: &mut Head, held: bool) -> Option<Value> {
+    match core.session(id) {
+        Some(session) => session.state(),
+        // As its status would say.
+        None if !held && head.is_at_work() && core.integrity(id) != Integrity::Tampered => {
+            let record = session::lost_by(head.record()?, core.now)?;
+            Some(session::state_of(record, head.value.get("usage"), None))
+        }
+        None => core.state_by(id, head),
+    }
 }
 
 /// What is always allowed in a session, whose agent was last stopped at the end of this epoch.
@@ -110,6 +115,26 @@ fn granted_in<'a>(session: &str, tools: impl Iterator<Item = &'a str>) -> Told {
     tools.map(|tool| (0, Object::new().text("tool", tool).text("sessionId", session).json())).list()
 }
 
+/// How many rows are looked at to see whether there are any.
+const FIRST_ROWS: u64 = 64;
+
+/// What is read for each list.
+fn all_heads() -> Vec<Read> {
+    vec![Read::all(Table::Heads, Vec::new()), Read::all(Table::Meta, vec![STOPPED_KEY.into()])]
+}
+
+/// What tells whether there are rows of a session, loose or packed.
+fn first_rows(id: &str) -> [Read; 2] {
+    let loose = Read::all(Table::Entries, vec![id.into()]);
+    [Read { from: Some(0), until: Some(FIRST_ROWS), ..loose }, pack::packs(id, 0, Some(FIRST_ROWS))]
+}
+
+/// Whether there is a head of this session among the rows that were read.
+fn has_head(rows: &[Rows], id: &str) -> bool {
+    let is_its = |(key, _): &(Key, String)| matches!(key.first(), Some(Part::Text(of)) if of == id);
+    rows.iter().take(1).flatten().any(is_its)
+}
+
 impl Reads {
     /// What there is of all sessions, by their heads.
     pub(in crate::harness) fn list_sessions(&mut self, core: &mut Core, command: u32, of: Listing) {
@@ -122,8 +147,32 @@ impl Reads {
 
     /// Reads them. `held`: another tab works here.
     pub(in crate::harness) fn read_heads(&mut self, core: &mut Core, command: u32, of: Listing, held: bool) {
-        let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
-        let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
-        self.read_after_commit(core, reads, After::List { command, of, asked: core.now, held });
+        self.read_after_commit(core, all_heads(), After::List { command, of, asked: core.now, held });
+    }
+
+    /// The heads were read for a list. Of a damaged session without one nothing may be left at all, because another tab has
+    /// removed it: that is looked for first.
+    pub(in crate::harness) fn heads_came(
+        &mut self,
+        core: &mut Core,
+        (command, of): (u32, Listing),
+        (asked, held): (Millis, bool),
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) {
+        let mut lacking = core.sessions.damaged();
+        lacking.retain(|id| of != Listing::Grants && !core.sessions.has(id) && !has_head(rows, id));
+        let firsts = rows.get(2..).unwrap_or_default();
+        if firsts.is_empty() && !lacking.is_empty() {
+            let reads = all_heads().into_iter().chain(lacking.iter().flat_map(|id| first_rows(id))).list();
+            return self.read_after_commit(core, reads, After::List { command, of, asked, held });
+        }
+        // Another one may have been found since.
+        if firsts.len() == 2 * lacking.len() {
+            let gone =
+                lacking.iter().zip(firsts.chunks(2)).filter(|(_, rows)| rows.iter().all(Vec::is_empty));
+            gone.for_each(|(id, _)| core.forget_integrity(id));
+        }
+        heads_read(core, (command, of), (asked, held), rows, signatures);
     }
 }

@@ -63,7 +63,7 @@ pub(in crate::harness) enum After {
     Look(Box<Waiting>),
     /// Which session the run is of that a command is about.
     Find(Box<Waiting>),
-    /// All heads, to list the sessions.
+    /// All heads, to list the sessions; where damaged ones have none, their first rows as well.
     List { command: u32, of: Listing, asked: Millis, held: bool },
     /// The head of a session that arrives; nothing was read for it.
     Arrived { command: u32 },

@@ -769,3 +769,95 @@ fn somebody_else_salvages_no_session_whose_head_is_damaged() {
         assert_eq!(page.fails("sessions.salvage", args).0, Code::PermissionDenied, "{id}");
     }
 }
+
+/// Whether a list has a session, and says that it is damaged.
+fn is_named(page: &mut Desk, id: &str) -> Option<bool> {
+    let all = list(page.must("sessions.list", json!({})));
+    all.iter().find(|one| one["id"] == id).map(|one| one.get("damaged").is_some())
+}
+
+#[test]
+fn a_damaged_session_that_another_tab_has_removed_is_listed_no_more() {
+    for (kind, archived) in [("content", false), ("no head", false), ("no head", true)] {
+        let why = format!("{kind}, {archived}");
+        let (mut store, now) = disk();
+        if archived {
+            let mut page = Desk::on(store, now + 1_000, "ann");
+            page.must("sessions.archive", json!({ "id": "idle" }));
+            (store, _) = (page.store, page.now);
+            let loose = Read { from: Some(0), ..Read::all(Table::Entries, vec!["idle".into()]) };
+            assert_eq!(store.read(&loose), Rows::new(), "{why}: all its rows are packed");
+        }
+        match kind {
+            "content" => assert!(damage(&mut store, "idle", 3, kind)),
+            _ => damage_head(&mut store, &[], "idle", "missing"),
+        }
+        let mut page = Desk::on(store, now + 2_000, "ann");
+        page.must("history", json!({ "sessionId": "idle" }));
+        for _ in 0..2 {
+            assert_eq!(is_named(&mut page, "idle"), Some(true), "{why}: as long as anything is left of it");
+        }
+        let mut other = Desk::on(page.store.clone(), now + 3_000, "ann");
+        other.must("history", json!({ "sessionId": "idle" }));
+        other.must("sessions.remove", json!({ "id": "idle" }));
+        page.store = other.store;
+        assert_eq!(is_named(&mut page, "idle"), None, "{why}");
+        assert_eq!(is_named(&mut page, "whole"), Some(false), "{why}: nothing else is gone");
+        let (code, _) = page.fails("sessions.status", json!({ "id": "idle" }));
+        assert_eq!(code, Code::SessionNotFound, "{why}");
+        // What comes under its name is another one.
+        page.start();
+        page.launch("idle");
+        assert_eq!(is_named(&mut page, "idle"), Some(false), "{why}");
+    }
+}
+
+#[test]
+fn who_asks_for_a_damaged_session_that_is_gone_forgets_it() {
+    let (mut store, now) = disk();
+    assert!(damage(&mut store, "idle", 3, "content"));
+    let mut page = Desk::on(store, now + 1_000, "ann");
+    page.must("history", json!({ "sessionId": "idle" }));
+    page.store = MemoryStore::new();
+    let (code, _) = page.fails("history", json!({ "sessionId": "idle" }));
+    assert_eq!(code, Code::SessionNotFound);
+    page.store = disk().0;
+    assert_eq!(is_named(&mut page, "idle"), Some(false), "it is whole, as far as anybody has looked");
+}
+
+#[test]
+fn a_head_whose_record_nobody_can_read_is_listed_as_damaged_also_where_the_key_is_gone() {
+    let edits = [
+        ("\"record\":{", "\"record\":{\"zzz\":1,"),
+        ("\"status\":\"", "\"status\":\"not_"),
+        ("\"started_at\":\"", "\"started_at\":\"x"),
+    ];
+    for (id, (from, to)) in
+        ["default", "idle", "lost"].into_iter().flat_map(|id| edits.map(|edit| (id, edit)))
+    {
+        let why = format!("{to} in {id}");
+        let (store, now) = disk();
+        let mut page = Desk::on(store, now + 1_000, "ann");
+        page.tampers(Table::Heads, id, from, to);
+        page.key = Some("another");
+        let all = list(page.must("sessions.list", json!({ "withVerification": true })));
+        assert_eq!(all.len(), 5, "{why}");
+        let one =
+            all.iter().find(|one| one["session"]["id"] == id).unwrap_or_else(|| panic!("{why}: {all:?}"));
+        assert_eq!(
+            (&one["hmac_status"], &one["session"]["damaged"]["seq"]),
+            (&json!("tampered"), &json!(0)),
+            "{why}: {one}"
+        );
+        for other in all.iter().filter(|other| other["session"]["id"] != id) {
+            assert_eq!(
+                (&other["hmac_status"], other["session"].get("damaged")),
+                (&json!("unverifiable"), None),
+                "{why}: {other}"
+            );
+        }
+        let status = page.must("sessions.status", json!({ "id": id }));
+        assert_eq!(status["hmac_status"], "tampered", "{why}");
+        assert!(!list(page.must("history", json!({ "sessionId": id }))).is_empty(), "{why}");
+    }
+}

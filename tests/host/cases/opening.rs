@@ -1,7 +1,7 @@
 //! What is found where a workspace is opened: whether what it had stored was lost, what is told of that, and how often.
 
 use lodger::error::Code;
-use lodger::harness::{Action, By, Found, Harness, Input, Marker, Notice, Options};
+use lodger::harness::{Action, By, Found, Harness, Input, Marker, Notice, Options, loss_known};
 use lodger::ports::{Commit, MemoryStore, Part, Read, StoreError, Table, Write};
 use lodger::protocol::read;
 use lodger::rooms::Room;
@@ -15,6 +15,8 @@ struct Place {
     store: MemoryStore,
     marker: Marker,
     now: u64,
+    /// Nothing more can be stored.
+    full: bool,
 }
 
 /// A page that has opened it.
@@ -32,7 +34,7 @@ fn meta(key: &str, value: &str) -> Write {
 
 impl Place {
     fn new(marker: Marker) -> Place {
-        Place { store: MemoryStore::new(), marker, now: 10_000 }
+        Place { store: MemoryStore::new(), marker, now: 10_000, full: false }
     }
 
     /// Where the browser has said that it makes the database in place of one that it has dropped.
@@ -112,7 +114,13 @@ impl Place {
                     let rows = reads.iter().map(|read| self.store.read(read)).collect();
                     page.harness.handle(self.now, Input::Read { read: id, result: Ok(rows) });
                 }
-                Action::Storage { .. } => {
+                Action::Storage { known: true, .. } if self.full => {
+                    page.answer = Some(json!("no room"));
+                }
+                Action::Storage { known, .. } => {
+                    if known {
+                        self.store.commit(&loss_known()).unwrap();
+                    }
                     let lost = self.row("lost").map(|row| serde_json::from_str::<Value>(&row).unwrap());
                     page.answer = Some(json!({ "lost": lost }));
                 }
@@ -183,6 +191,30 @@ fn a_loss_that_is_acknowledged_before_anything_is_stored_is_told_no_more() {
     let mut page = fresh.open();
     fresh.command(&mut page, "acknowledgeLoss", json!({}));
     assert_eq!(fresh.row("format"), None);
+}
+
+#[test]
+fn a_loss_whose_acknowledgement_finds_no_room_is_told_until_it_does() {
+    let mut place = Place::new(Marker::Since(SINCE));
+    let mut page = place.open();
+    place.full = true;
+    for _ in 0..2 {
+        assert_eq!(place.command(&mut page, "acknowledgeLoss", json!({})), "no room");
+        assert_ne!(place.command(&mut page, "storage", json!({}))["lost"], Value::Null);
+    }
+    place.full = false;
+    assert_eq!(place.command(&mut page, "acknowledgeLoss", json!({}))["lost"], Value::Null);
+    assert!(place.open().told.is_empty());
+}
+
+#[test]
+fn who_acknowledges_a_loss_lowers_no_format() {
+    let mut place = Place::new(Marker::Since(SINCE));
+    let mut page = place.open();
+    // A newer version has taken the workspace since.
+    place.write(vec![meta("format", "99")]);
+    place.command(&mut page, "acknowledgeLoss", json!({}));
+    assert_eq!((place.row("format").as_deref(), place.row("lost")), (Some("99"), None));
 }
 
 #[test]
