@@ -140,16 +140,19 @@ function withApart(connection, uses, ask) {
 
 /**
  * What tells whether anything was ever stored: the rows of `meta` with these keys, and since when the marker is there. That
- * is looked for meanwhile, and waited for only where neither of the first two rows is.
+ * is looked for meanwhile, and waited for only where neither of the first two rows is. Beside sessions or pages it tells of
+ * no loss: then those two rows alone are gone.
  * @param {string[]} keys
  */
 export async function found(connection, keys) {
   const since = look(connection);
-  const rows = await attempt(connection, (database) => {
-    const meta = begin(database, [["meta"]], "readonly", false).objectStore("meta");
-    return Promise.all(keys.map((key) => result(meta.get([key]))));
-  });
-  return [...rows, rows[0] ?? rows[1] ?? (await since)];
+  const asked = (tables, ask) => attempt(connection, (database) => Promise.all(ask(begin(database, tables, "readonly", false)).map(result)));
+  const rows = await asked([["meta"]], (transaction) => keys.map((key) => transaction.objectStore("meta").get([key])));
+  if ((rows[0] ?? rows[1]) !== undefined) return rows;
+  const marker = await since;
+  const used = ["heads", "pages"];
+  const counts = marker ? await asked(used.map((table) => [table]), (transaction) => used.map((table) => transaction.objectStore(table).count())) : [];
+  return [...rows, counts.some(Boolean) ? 0 : marker];
 }
 
 /** How many bytes each session takes, as `[id, bytes]`. */

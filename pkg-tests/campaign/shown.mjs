@@ -68,7 +68,7 @@ class Judgement {
       this.answers(["default"], true);
       return "storage_lost";
     }
-    if (lost && !done.under && !done.format) this.fault("storage", "a loss is told, and there is none");
+    if (lost && !done.under) this.fault("storage", "a loss is told, and there is none");
     const differs = Object.keys(this.then).filter((what) => differences(this.then[what], this.now[what], what).some((path) => !this.moving.has(path)));
     for (const what of differs) this.differs(what, lost);
     this.answers(this.whole.sessions);

@@ -145,6 +145,25 @@ function deletions(test) {
     });
   }
 
+  test("where only the row of the format is gone nothing is told as lost, and the next commit brings it back", async (t) => {
+    const page = await t.tab();
+    await used(page);
+    await page.evaluate(async () => {
+      const db = await T.database("shop");
+      const tx = db.transaction("meta", "readwrite");
+      tx.objectStore("meta").clear();
+      await T.done(tx);
+      db.close();
+    });
+    const seen = await opened(page, { onStorageLost: "reject" });
+    assert.deepEqual([seen.pages, seen.lost, seen.notices], [1, null, []]);
+    const meta = await page.evaluate(async () => {
+      await ws.pages.create({ title: "New" });
+      return (await T.dump("shop")).meta.map(([[key]]) => key);
+    });
+    assert.ok(meta.includes("format"), `${meta}`);
+  });
+
   test("a workspace that was opened and stored nothing, or lies in memory, has no marker", async (t) => {
     const page = await t.tab();
     const seen = await page.evaluate(async () => {
