@@ -14,7 +14,6 @@ use crate::harness::core::refused::{no_session, no_session_for};
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, stored};
 use crate::harness::reads::carried::PAGE;
-use crate::harness::reads::tail::is_a_page;
 use crate::harness::reads::told::{left_by, told_in_part, told_rows};
 use crate::harness::reads::{After, Reads, Waiting, carried};
 use crate::journal::canonical::Integrity;
@@ -403,7 +402,7 @@ impl Reads {
         if waiting.held.is_none() && core.state.lifecycle != Lifecycle::Running {
             return self.peek(core, After::Look(Box::new(waiting)));
         }
-        if is_a_page(&waiting) && !waiting.whole {
+        if waiting.is_a_page() && !waiting.whole {
             return self.look_at_end(core, waiting);
         }
         let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);

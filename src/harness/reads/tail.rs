@@ -13,20 +13,12 @@ use crate::harness::reads::{After, Reads, Tail, Waiting};
 use crate::journal::{Entry, Row, pack};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
-use crate::protocol::Command;
 use crate::session::Session;
 use crate::session::damage::begins_anew;
 use serde_json::Value;
 
 /// How many rows are read at first: a few runs.
 const FIRST: u64 = 64;
-
-/// Whether a command shows no more than a page of a conversation.
-pub(in crate::harness) fn is_a_page(waiting: &Waiting) -> bool {
-    let Waiting { request, .. } = waiting;
-    let has = |name: &str| request.args().get(name).is_some();
-    request.command == Command::History && has("limit") && !has("version")
-}
 
 impl Tail {
     /// The runs whose entries are all among these rows.

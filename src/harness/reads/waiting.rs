@@ -37,6 +37,12 @@ impl Waiting {
         self.request.command.row().source == Source::Rows
     }
 
+    /// Whether it shows no more than a page of the conversation.
+    pub fn is_a_page(&self) -> bool {
+        let has = |name: &str| self.request.args().get(name).is_some();
+        self.request.command == Command::History && has("limit") && !has("version")
+    }
+
     /// Whether it may end a session that is damaged: nothing in that has to be read for it.
     pub fn gives_up(&self) -> bool {
         match self.request.command {
