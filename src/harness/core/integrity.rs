@@ -203,7 +203,7 @@ pub(in crate::harness) fn bare(signature: &str) -> &str {
     signature.split(' ').next().unwrap_or_default()
 }
 
-/// The first event among these rows that was changed since it was signed. `signed`: each must be.
+/// The first event among these rows that was changed since it was signed. `signed`: our key must have signed each.
 pub(in crate::harness) fn changed_event(
     rows: &Rows,
     signatures: Option<&[String]>,
@@ -227,10 +227,9 @@ pub(in crate::harness) fn changed_events(
                 let expected = expected.as_mut().map(|rest| rest.next().map_or("", String::as_str));
                 judged(&stored, expected)
             }
-            None if signed => Integrity::Tampered,
             None => Integrity::Unverified,
         };
-        if verdict == Integrity::Tampered {
+        if verdict == Integrity::Tampered || (signed && verdict != Integrity::Verified) {
             changed.push((at, id));
         }
     }
