@@ -107,8 +107,10 @@ export function commitAtOnce({ database }, writes) {
  * cannot read any more is an empty text.
  * @param {[table: string, prefix: unknown[], from?: number, until?: number][]} reads
  */
-export const read = (connection, reads) =>
-  withApart(connection, reads, (transaction, all) =>
+export async function read(connection, reads) {
+  // A start may have nothing to read, and there is no transaction over no table.
+  if (!reads.length) return [];
+  return withApart(connection, reads, (transaction, all) =>
     reads.flatMap(([table, prefix, from, until]) => {
       // A range with nothing in it is none.
       if (from >= until) return [[], []];
@@ -120,6 +122,7 @@ export const read = (connection, reads) =>
       return [keys, all(store, range).then(unpress)];
     }),
   );
+}
 
 /**
  * What `ask` asks of a transaction, with `all` for the rows of a range. One that the browser cannot read fails all of them:

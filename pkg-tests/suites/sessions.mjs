@@ -390,6 +390,24 @@ function badInput(test) {
 }
 
 function archives(test) {
+  test("where the first session alone is there and archived, the agent starts, and a message opens it", async (t) => {
+    const route = await t.raw(message("First."), message("Second."), message("Third."));
+    const page = await tab(t, route.base);
+    await page.evaluate(async () => { await ws.run("One"); await s.archive("default"); });
+    for (const [text, answer] of [["Two", "Second."], ["Three", "Third."]]) {
+      await again(t, page, route.base);
+      const seen = await page.evaluate(async (text) => {
+        const [before] = await s.list();
+        const { text: said } = await ws.run(text);
+        const after = await s.status("default");
+        await s.archive("default");
+        return T.plain([!!before.archived, said, !!after.session.archived, after.hmac_status, (await ws.history()).length]);
+      }, text);
+      assert.deepEqual(seen.slice(0, 4), [true, answer, false, "verified"]);
+    }
+    assert.deepEqual(route.violations, []);
+  });
+
   test("an archived session takes less, reads the same after a reload, and opens with its next prompt", async (t) => {
     const route = await t.raw(...Array.from({ length: 8 }, (_, n) => message(`Answer ${n}.`)));
     const page = await tab(t, route.base);

@@ -99,7 +99,7 @@ impl Harness {
                 let whole = load(&waiting.session, &self.core, &stored);
                 return match whole.and_then(|whole| signed.map(|()| whole)) {
                     Ok(whole) => self.fork(waiting, stored.entries(), whole),
-                    Err(error) => stored.answer_broken(&mut self.core, &waiting, error),
+                    Err(error) => stored.answer_broken(&mut self.core, &waiting, signatures, error),
                 };
             }
             // A start may have come first, and know more than this.
@@ -194,7 +194,7 @@ impl Harness {
                 self.holding.borrow_for(&mut self.core, waiting);
                 Ok(())
             }
-            Err(error) => stored.answer_broken(&mut self.core, &waiting, error),
+            Err(error) => stored.answer_broken(&mut self.core, &waiting, None, error),
         }
     }
 }

@@ -111,6 +111,7 @@ impl Harness {
                 self.core.pack(&session, part, place, (false, false));
                 let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
                 self.runner.sweep_files(&mut self.core, &files);
+                self.core.outbox.strictly();
                 let reads = &mut self.reads;
                 self.holding.erased(&mut self.core, &mut self.runner, reads, (command, &session), Ok(None));
             }

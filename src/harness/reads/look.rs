@@ -205,9 +205,12 @@ impl<'a> Stored<'a> {
         &self,
         core: &mut Core,
         waiting: &Waiting,
+        signatures: Option<&[String]>,
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
-        self.find_damage(core, &waiting.session, &error, None);
+        let doubted = self.doubted(core, &waiting.session, signatures);
+        let survey = self.survey(core, &waiting.session, &doubted);
+        self.find_damage(core, &waiting.session, &error, survey.ok().and_then(|survey| survey.damage));
         if waiting.request.command.row().source != Source::End || error.code != Code::Corrupt {
             return Err(error);
         }
@@ -274,15 +277,16 @@ impl<'a> Stored<'a> {
         core: &mut Core,
         calls: &mut Calls,
         waiting: &Waiting,
+        signatures: Option<&[String]>,
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
         let Waiting { command, session, request, .. } = waiting;
         let watches = request.command == Command::Watch;
         if error.code != Code::Corrupt || !(watches || request.command == Command::History) {
-            return self.answer_broken(core, waiting, error);
+            return self.answer_broken(core, waiting, signatures, error);
         }
         let Ok(survey) = self.survey(core, session, &[]) else {
-            return self.answer_broken(core, waiting, error);
+            return self.answer_broken(core, waiting, signatures, error);
         };
         self.find_damage(core, session, &error, survey.damage.clone());
         let removed = self.believed_head(core, waiting).and_then(removed_by);
@@ -309,8 +313,11 @@ impl<'a> Stored<'a> {
         error: &ErrorInfo,
         known: Option<Damage>,
     ) {
-        let found = known.or_else(|| self.survey(core, session, &[]).ok()?.damage);
-        core.set_aside(session, found.unwrap_or_else(|| Damage::of_head(&error.message)));
+        match known.or_else(|| self.survey(core, session, &[]).ok()?.damage) {
+            Some(found) => core.set_aside(session, found),
+            // These rows do not say; what was found in others counts.
+            None => core.found_damage(session, Damage::of_head(&error.message)),
+        }
     }
 
     /// Answers from a session that was folded for this and is let go again.
@@ -328,7 +335,7 @@ impl<'a> Stored<'a> {
         };
         let mut folded = match load(session, core, self).and_then(|folded| signed.map(|()| folded)) {
             Ok(folded) => folded,
-            Err(error) => return self.answer_in_part(core, calls, waiting, error),
+            Err(error) => return self.answer_in_part(core, calls, waiting, signatures, error),
         };
         core.must_be_there(request.command, session, folded.removed_at())?;
         // What a lost page left reads as it will once the agent is started; here it is only looked at.

@@ -175,6 +175,19 @@ fn a_damaged_pack_hides_its_own_rows_and_nothing_else() {
     );
     let verified = page.must("sessions.verify", json!({ "id": "default" }));
     assert_eq!((&verified["hmac_status"], &verified["damaged"]["seq"]), (&json!("tampered"), &json!(1)));
+    // What that has found counts until all rows are read again, and no more than the checkpoint is read for these.
+    for _ in 0..2 {
+        let status = page.must("sessions.status", json!({ "id": "default" }));
+        assert_eq!(
+            (&status["hmac_status"], &status["session"]["damaged"]["seq"]),
+            (&json!("tampered"), &json!(1))
+        );
+        let list = page.must("sessions.list", json!({ "withVerification": true }));
+        assert_eq!(
+            (&list[0]["hmac_status"], &list[0]["session"]["damaged"]["seq"]),
+            (&json!("tampered"), &json!(1))
+        );
+    }
     // And the rows of a pack are held against the chain, as others are.
     let mut store = page.store.clone();
     write(

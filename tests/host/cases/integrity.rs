@@ -652,6 +652,16 @@ fn an_event_without_its_signature_is_seen_by_status_and_not_copied() {
         assert!(found.get() > 0, "{what}");
         let mut page = page.crash("ann");
         assert_eq!(page.integrity("a"), "tampered", "{what} {by:?}");
+        // It is called by its row, and nothing that is read after it forgets it.
+        let place = page.must("sessions.verify", json!({ "id": "a" }))["damaged"]["seq"].clone();
+        assert!(place.as_u64() > Some(0), "{place}");
+        for _ in 0..2 {
+            let list = page.must("sessions.list", json!({ "withVerification": true }));
+            let a = list.as_array().unwrap().iter().find(|told| told["session"]["id"] == "a").unwrap();
+            assert_eq!((&a["hmac_status"], &a["session"]["damaged"]["seq"]), (&json!("tampered"), &place));
+            let status = page.must("sessions.status", json!({ "id": "a" }));
+            assert_eq!(status["session"]["damaged"]["seq"], place);
+        }
         assert_eq!(page.fails("sessions.events", json!({ "id": "a" })).0, Code::Corrupt, "{what} {by:?}");
         page.start();
         let copy = page.fails("sessions.fork", json!({ "id": "a", "at": last }));
