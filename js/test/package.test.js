@@ -146,7 +146,7 @@ test("an early load whose connection is gone is asked for again by the call that
   globalThis.document = { baseURI: "http://page/" };
   try {
     const p = createPackage(glue, answers, () => ({ postMessage() {} }));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!located) await new Promise(setImmediate);
     glue.fail = new TypeError("network error");
     await p.init();
     assert.deepEqual([located, glue.loads], [2, 2]);
