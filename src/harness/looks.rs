@@ -167,13 +167,18 @@ impl Harness {
                 }
             }
             _ if self.core.state.lifecycle == Lifecycle::Running => self.take_for(waiting, stored.rows),
-            Need::Write => self.write_once(waiting, stored),
+            Need::Write => self.write_once(waiting, stored, signatures),
             _ => self.dispatch_waiting(waiting),
         }
     }
 
     /// Writes to a session while no agent runs, by borrowing the workspace for it, if there is something to write.
-    fn write_once(&mut self, waiting: Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+    fn write_once(
+        &mut self,
+        waiting: Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
         match load(&waiting.session, &self.core, stored) {
             Ok(folded) => {
                 self.core.must_be_there(waiting.request.command, &waiting.session, folded.removed_at())?;
@@ -194,7 +199,7 @@ impl Harness {
                 self.holding.borrow_for(&mut self.core, waiting);
                 Ok(())
             }
-            Err(error) => stored.answer_broken(&mut self.core, &waiting, None, error),
+            Err(error) => stored.answer_broken(&mut self.core, &waiting, signatures, error),
         }
     }
 }

@@ -99,7 +99,8 @@ impl Harness {
             After::Load { sessions, files, whole } => self.load(sessions, files, &whole, &rows),
             After::Look(waiting) => {
                 self.core.by = waiting.by.clone();
-                self.look(*waiting, &rows, signatures);
+                let of_events = signatures.filter(|_| waiting.judges_events());
+                self.look(*waiting, &rows, of_events);
             }
             After::List { command, of, asked, held } => {
                 self.reads.heads_came(&mut self.core, (command, of), (asked, held), &rows, signatures)

@@ -106,7 +106,9 @@ impl Harness {
             }
             // The others are whole: it is set aside.
             if error.code == Code::Corrupt {
-                Stored::of(rows).find_damage(&mut self.core, session, &error, None);
+                let (stored, core) = (Stored::of(rows), &mut self.core);
+                let found = stored.damage(core, session, None);
+                stored.find_damage(core, session, &error, found);
                 damaged.push((session, error));
             } else if session == DEFAULT_SESSION {
                 return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
@@ -145,7 +147,9 @@ impl Harness {
     /// The session of a command is not what was written. Where the first one was given up by that, it begins anew.
     fn not_taken(&mut self, waiting: &Waiting, rows: &[Rows], error: ErrorInfo) -> Result<(), ErrorInfo> {
         if error.code == Code::Corrupt {
-            Stored::of(rows).find_damage(&mut self.core, &waiting.session, &error, None);
+            let (stored, core) = (Stored::of(rows), &mut self.core);
+            let found = stored.damage(core, &waiting.session, None);
+            stored.find_damage(core, &waiting.session, &error, found);
         }
         self.reads.not_taken(&mut self.core, waiting, error)?;
         if waiting.session == DEFAULT_SESSION {

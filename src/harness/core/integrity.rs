@@ -225,11 +225,12 @@ pub(in crate::harness) fn changed_events(
         let verdict = match stored {
             Some(stored) => {
                 let expected = expected.as_mut().map(|rest| rest.next().map_or("", String::as_str));
-                judged(&stored, expected)
+                if signed { Integrity::of(Some(&stored), expected) } else { judged(&stored, expected) }
             }
+            None if signed => Integrity::Tampered,
             None => Integrity::Unverified,
         };
-        if verdict == Integrity::Tampered || (signed && verdict != Integrity::Verified) {
+        if verdict == Integrity::Tampered {
             changed.push((at, id));
         }
     }

@@ -8,7 +8,6 @@ use crate::harness::reads::After;
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
 use crate::ports::{Key, Part, Rows};
-use crate::protocol::Source;
 use serde_json::Value;
 
 /// Holds a head against the signature that its text should have. `whole`: all rows of the session are read with it.
@@ -54,8 +53,7 @@ impl After {
     pub(in crate::harness) fn texts_to_judge(&self, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
         let by_events = match self {
-            // What is only folded has been judged by its head.
-            After::Look(waiting) => waiting.request.command.row().source != Source::Fold,
+            After::Look(waiting) => waiting.judges_events(),
             _ => matches!(self, After::Arrived { .. }),
         };
         if by_events {

@@ -208,9 +208,8 @@ impl<'a> Stored<'a> {
         signatures: Option<&[String]>,
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
-        let doubted = self.doubted(core, &waiting.session, signatures);
-        let survey = self.survey(core, &waiting.session, &doubted);
-        self.find_damage(core, &waiting.session, &error, survey.ok().and_then(|survey| survey.damage));
+        let found = self.damage(core, &waiting.session, signatures);
+        self.find_damage(core, &waiting.session, &error, found);
         if waiting.request.command.row().source != Source::End || error.code != Code::Corrupt {
             return Err(error);
         }
@@ -305,15 +304,25 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// A session is set aside if these rows are not what was written: where it is damaged is known from here on.
+    /// The first place at which these rows are not what was written, if they say so.
+    pub(in crate::harness) fn damage(
+        &self,
+        core: &Core,
+        session: &str,
+        signatures: Option<&[String]>,
+    ) -> Option<Damage> {
+        self.survey(core, session, &self.doubted(core, session, signatures)).ok()?.damage
+    }
+
+    /// A session is set aside, because its rows are not what was written: where it is damaged (`found`) is known from here on.
     pub(in crate::harness) fn find_damage(
         &self,
         core: &mut Core,
         session: &str,
         error: &ErrorInfo,
-        known: Option<Damage>,
+        found: Option<Damage>,
     ) {
-        match known.or_else(|| self.survey(core, session, &[]).ok()?.damage) {
+        match found {
             Some(found) => core.set_aside(session, found),
             // These rows do not say; what was found in others counts.
             None => core.found_damage(session, Damage::of_head(&error.message)),

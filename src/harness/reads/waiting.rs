@@ -37,6 +37,11 @@ impl Waiting {
         self.request.command.row().source == Source::Rows
     }
 
+    /// Whether the events among its rows are signed again: what is only folded has been judged by its head.
+    pub fn judges_events(&self) -> bool {
+        self.request.command.row().source != Source::Fold
+    }
+
     /// Whether it shows no more than a page of the conversation.
     pub fn is_a_page(&self) -> bool {
         let has = |name: &str| self.request.args().get(name).is_some();

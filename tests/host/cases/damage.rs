@@ -180,6 +180,17 @@ fn a_damaged_session_is_set_aside_and_named_and_the_others_work() {
 }
 
 #[test]
+fn without_an_agent_a_command_that_would_write_names_the_row_that_is_damaged() {
+    each(&disk(), &["idle"], |mut page, id, at, kind| {
+        let why = format!("{kind} of {id} {at}");
+        let (code, _) = page.fails("sessions.rename", json!({ "id": id, "displayName": "b" }));
+        assert_eq!(code, Code::Corrupt, "{why}");
+        let found = listed(&mut page, id)["damaged"]["seq"].as_u64();
+        assert!(found == Some(at) || (found == Some(at + 1) && kind == "doubled"), "{why}: {found:?}");
+    });
+}
+
+#[test]
 fn a_damaged_session_can_be_given_up() {
     for running in [true, false] {
         each(&open(), &["default", "lost"], |mut page, id, at, kind| {
