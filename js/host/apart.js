@@ -15,19 +15,20 @@ export const apart = (begin, trouble) => async (store, range, count) => {
   let open = [...keys.keys()];
   while (open.length) {
     const left = [];
-    const errors = [];
+    let why;
     const read = (at) =>
       new Promise((resolve, reject) =>
         one(store.get(keys[at]), (row) => resolve((rows[at] = row ?? "")), (error) => {
           const told = trouble(error);
-          if (error.name === "AbortError") left.push(at);
-          else if (told[0] === "lost") return reject(told);
-          errors.push(error);
+          if (error.name === "AbortError") {
+            left.push(at);
+            why = error.message;
+          } else if (told[0] === "lost") return reject(told);
           resolve();
         }),
       );
     await Promise.all(open.map(read));
-    if (left.length === open.length) throw ["lost", errors[0].message];
+    if (left.length === open.length) throw ["lost", why];
     open = left;
     if (open.length) store = begin().objectStore(store.name);
   }

@@ -149,12 +149,12 @@ function withApart(connection, uses, ask) {
  */
 export async function found(connection, keys) {
   const since = look(connection);
-  const asked = (tables, ask) => attempt(connection, (database) => Promise.all(ask(begin(database, tables, "readonly", false)).map(result)));
-  const rows = await asked([["meta"]], (transaction) => keys.map((key) => transaction.objectStore("meta").get([key])));
+  const asked = (tables, ask) => attempt(connection, (database) => Promise.all(ask(begin(database, tables.map((table) => [table]), "readonly", false)).map(result)));
+  const rows = await asked(["meta"], (transaction) => keys.map((key) => transaction.objectStore("meta").get([key])));
   if ((rows[0] ?? rows[1]) !== undefined) return rows;
   const marker = await since;
   const used = ["heads", "pages"];
-  const counts = marker ? await asked(used.map((table) => [table]), (transaction) => used.map((table) => transaction.objectStore(table).count())) : [];
+  const counts = marker ? await asked(used, (transaction) => used.map((table) => transaction.objectStore(table).count())) : [];
   return [...rows, counts.some(Boolean) ? 0 : marker];
 }
 

@@ -10,7 +10,7 @@ import { world } from "./world.mjs";
 const EACH = 10;
 export const KINDS = ["flip", "flip", "flip", "cut", "empty", "delete", "move", "double", "swap", "older"];
 
-/** `count` pages, from this number on; `each`: how many damages in each, until it is `enough()`. `tables`: only rows of these. */
+/** `count` pages, from this number on; `each`: how many damages in each, until it is `enough()`. */
 export function damage(test, { seed, count, first = 1, each = EACH, counts, enough }) {
   for (let number = first; number < first + count; number++) {
     test(`damage/${number}`, async (t) => {

@@ -55,19 +55,16 @@ extern "C" {
 // What `/js/host/idb.js` imports for itself. A crate that uses this one gets the modules that are named here, and no others.
 #[wasm_bindgen(module = "/js/host/press.js")]
 extern "C" {
-    #[allow(dead_code)]
     fn pressed(text: &str);
 }
 
 #[wasm_bindgen(module = "/js/host/apart.js")]
 extern "C" {
-    #[allow(dead_code)]
     fn apart(store: &JsValue) -> JsValue;
 }
 
 #[wasm_bindgen(module = "/js/host/sizes.js")]
 extern "C" {
-    #[allow(dead_code)]
     #[wasm_bindgen(js_name = sizes)]
     fn counted(ask: &JsValue);
 }

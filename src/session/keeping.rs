@@ -211,15 +211,14 @@ impl Session {
     fn ask_rarely(&self, what: Ask, args: &Value, asked: &Asked<'_>) -> Outcome {
         enter(Room::Past);
         let text = |name: &str| args.get(name).and_then(Value::as_str);
-        match what {
-            Ask::Stop => lifecycle::stop(asked, text("reason"), self.works()),
-            Ask::Rename => lifecycle::rename(asked, text("name").unwrap_or_default()),
-            Ask::Remove => lifecycle::mark(asked, "removed"),
-            Ask::UndoRemove => lifecycle::mark(asked, "restored"),
-            Ask::Archive => lifecycle::mark(asked, "archived"),
-            Ask::Bench | Ask::Play => lifecycle::bench(asked, what == Ask::Bench),
-            Ask::Import | Ask::Fork | Ask::Salvage => {
-                let Some(record) = asked.record else { return lifecycle::status(asked) };
+        match (what, asked.record) {
+            (Ask::Stop, _) => lifecycle::stop(asked, text("reason"), self.works()),
+            (Ask::Rename, _) => lifecycle::rename(asked, text("name").unwrap_or_default()),
+            (Ask::Remove, _) => lifecycle::mark(asked, "removed"),
+            (Ask::UndoRemove, _) => lifecycle::mark(asked, "restored"),
+            (Ask::Archive, _) => lifecycle::mark(asked, "archived"),
+            (Ask::Bench | Ask::Play, _) => lifecycle::bench(asked, what == Ask::Bench),
+            (Ask::Import | Ask::Fork | Ask::Salvage, Some(record)) => {
                 let copy = Copy {
                     id: asked.id,
                     kind: match what {
