@@ -189,7 +189,8 @@ impl Harness {
             return Err(no_session(session));
         }
         let doubted = stored.doubted(&self.core, session, signatures);
-        let survey = stored.survey(&self.core, session, &doubted)?;
+        let mut survey = stored.survey(&self.core, session, &doubted)?;
+        survey.drafts = stored.drafted();
         let Salvaged { session: copy, rows, rest } =
             salvage(session, &self.core.sessions.engine, &survey, fresh);
         let head = stored.believed_head(&self.core, &waiting);

@@ -8,12 +8,13 @@
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Header, Row};
+use crate::journal::{Entry, Header, OfQueue, Row, Scope};
 use crate::list::Listed;
 use crate::maps::sorted;
+use crate::model::Block;
 use crate::object::Object;
 use crate::ports::{Key, Millis, Part, Rows};
-use crate::run::{Ended, Outcome};
+use crate::run::{Ended, Outcome, Prompt, Run, Said, Turn};
 use serde_json::Value;
 
 /// The first place at which a session is not as it was written.
@@ -128,6 +129,8 @@ pub struct Survey {
     pub damage: Option<Damage>,
     /// Whether the rows before all damage are tied to the end too.
     pub proven: bool,
+    /// What was said in runs that had not ended, and is in no row yet.
+    pub drafts: Vec<(String, Vec<Block>)>,
 }
 
 /// A place while it is looked at.
@@ -165,7 +168,7 @@ pub fn survey(
     let end = end.held_against(rows);
     let (mut next, mut tied, mut from) = (begun.seq + 1, true, 0);
     let mut before = vec![Link { hash: begun.hash.clone(), tied: true }];
-    let mut survey = Survey { begun, places: Vec::new(), damage: None, proven: false };
+    let mut survey = Survey { begun, places: Vec::new(), damage: None, proven: false, drafts: Vec::new() };
     let stored = survey.sort(rows, end.known(), doubted);
     let mut seen: Vec<Seen> = Vec::new();
     let mut stored = stored.into_iter().peekable();
@@ -349,12 +352,11 @@ impl Survey {
         !self.places.iter().any(is_lost) && folded().record().is_some_and(|record| record.id() != id)
     }
 
-    /// What the rows add up to that are whole, for reading: a run that lacks some is shown as far as it goes. With where
-    /// something is lost: behind which run, if there is one.
+    /// What the rows add up to that are whole, for reading: where a row is lost that others build on, something stands for
+    /// it that says nothing. With where something is lost: behind which run, if there is one.
     pub fn fold(&self) -> (Session, Vec<(Option<String>, Gap)>) {
         let mut session = self.begun.clone();
-        let mut gaps = Vec::new();
-        let mut skips = false;
+        let mut gaps: Vec<(Option<String>, Gap)> = Vec::new();
         for place in &self.places {
             let (header, entry, row) = match place {
                 Place::Whole(header, entry, row) => (header, entry.as_ref(), row),
@@ -363,36 +365,55 @@ impl Survey {
                     continue;
                 }
             };
-            let clears = matches!(entry, Some(Entry::Cleared { .. }));
-            let begins = clears || entry.is_some_and(begins_anew);
-            if skips && !begins {
-                continue;
+            let before = session.runs.last().map(|run| run.id.clone());
+            let plain = entry.and_then(|entry| session.without_lost_version(entry));
+            let entry = plain.as_ref().or(entry);
+            let mut fits = plain.is_none();
+            if let Some(entry) = entry {
+                fits &= !session.bridge(header, entry, &|run| self.is_delegate(run));
             }
-            skips = false;
             session.seq = header.seq.saturating_sub(1);
-            if session.read(header, entry, row).is_err() && !matches!(entry, Some(Entry::Recorded { .. })) {
-                // What it builds on is lost.
-                session.leave_open(header.at);
-                session.seq = header.seq.saturating_sub(1);
-                skips = session.read(header, entry, row).is_err();
-                if skips && gaps.is_empty() {
-                    let (run, why) = (session.runs.last().map(|run| run.id.clone()), UNFIT.into());
-                    let (from, to, at) = (header.seq, header.seq, header.at);
-                    gaps.push((run, Gap { from, to, why, at, stored: Vec::new() }));
-                }
+            fits &= session.read(header, entry, row).is_ok() || matches!(entry, Some(Entry::Recorded { .. }));
+            if !fits && gaps.is_empty() {
+                let (from, to, at, why) = (header.seq, header.seq, header.at, UNFIT.into());
+                gaps.push((before, Gap { from, to, why, at, stored: Vec::new() }));
             }
-            if clears {
+            if matches!(entry, Some(Entry::Cleared { .. })) {
                 gaps.clear();
             }
+        }
+        let at = self.places.iter().rev().find_map(Place::at).unwrap_or_default();
+        for (run, blocks) in &self.drafts {
+            let entry = Entry::Lost { blocks: blocks.clone() };
+            let header = Header { seq: session.seq, at, kind: entry.kind().into(), run: Some(run.clone()) };
+            session.bridge(&header, &entry, &|run| self.is_delegate(run));
+            let _ = session.fold(&header, Some(&entry));
         }
         session.settle();
         (session, gaps)
     }
+
+    /// Whether the run with this id works for another.
+    fn is_delegate(&self, id: &str) -> bool {
+        let begins = |run: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('_'));
+        let by = |place: &Place| match place {
+            Place::Whole(header, ..) => header.run.as_deref().is_some_and(begins),
+            Place::Lost(_) | Place::Open(_) => false,
+        };
+        self.places.iter().any(by)
+    }
 }
 
-/// Whether an entry begins a run that builds on none before it, as far as a person sees.
-pub fn begins_anew(entry: &Entry) -> bool {
-    matches!(entry, Entry::Prompt { continues: None, replaces: None, .. } | Entry::Adopted { .. })
+/// Whether it has words of a model.
+fn says(entry: &Entry) -> bool {
+    match entry {
+        Entry::Answered { blocks, .. }
+        | Entry::Failed { blocks, .. }
+        | Entry::Interrupted { blocks, .. }
+        | Entry::Lost { blocks }
+        | Entry::Benched { blocks, .. } => !blocks.is_empty(),
+        _ => false,
+    }
 }
 
 /// Puts a mark into a page of a conversation for each place where something is lost. `all`: nothing was said before it.
@@ -435,10 +456,84 @@ pub fn event_of(gap: &Gap, from: u64) -> Value {
 }
 
 impl Session {
+    /// Puts something in the place of what is lost that this entry builds on. Whether it did: before an entry of a whole
+    /// journal nothing is missing.
+    fn bridge(&mut self, header: &Header, entry: &Entry, is_delegate: &dyn Fn(&str) -> bool) -> bool {
+        let Some(id) = header.run.as_deref() else {
+            return matches!(entry, Entry::Cleared { .. }) && self.leave_open(header.at);
+        };
+        let is_current = self.current().is_some_and(|run| run.id == id);
+        match entry.scope() {
+            Scope::Session(_) | Scope::Record(_) => false,
+            Scope::Conversation(_) => self.leave_open(header.at),
+            Scope::Queue(OfQueue::Taken { message }) => {
+                let left = !is_current && self.leave_open(header.at);
+                let queued = self.queued(message).is_some();
+                let begins = !queued && !is_current && self.run(id).is_none();
+                if begins {
+                    self.begin_lost(id, header.at);
+                }
+                left || begins
+            }
+            Scope::Queue(_) => false,
+            Scope::Run(_) | Scope::Call(_) if self.past.contains_key(id) => false,
+            Scope::Run(_) | Scope::Call(_) => {
+                let is_there = self.runs.last_mut().is_some_and(|run| run.part_mut(id).is_some());
+                if !is_there {
+                    let taken =
+                        self.queued(id).map(|queued| Entry::Taken { message: queued.message().into() });
+                    if taken.is_none() && !says(entry) || self.run(id).is_some() || is_delegate(id) {
+                        return false;
+                    }
+                    self.leave_open(header.at);
+                    if taken.is_none_or(|taken| self.fold(header, Some(&taken)).is_none()) {
+                        self.begin_lost(id, header.at);
+                    }
+                }
+                let run = self.runs.last_mut().and_then(|run| run.part_mut(id));
+                let called = run.and_then(|run| run.lacks_call(entry)).map(|call| Entry::Called { call });
+                let is_called = called.is_some_and(|called| self.fold(header, Some(&called)).is_some());
+                is_called || !is_there
+            }
+        }
+    }
+
+    /// A run of which the message is lost: nobody has said anything.
+    fn begin_lost(&mut self, id: &str, at: Millis) {
+        let message = ["lost_", id].concat();
+        let prompt = Prompt { message, continues: Some(String::new()), ..Prompt::default() };
+        self.runs.push(Run::new(id.into(), at, prompt));
+    }
+
+    /// The same message as one like any other, where what it takes the place of is lost.
+    fn without_lost_version(&self, entry: &Entry) -> Option<Entry> {
+        let Entry::Prompt { replaces: Some(replaced), .. } = entry else { return None };
+        let mut entry = entry.clone();
+        match &mut entry {
+            Entry::Prompt { replaces, .. } if self.place_of(replaced).is_none() => *replaces = None,
+            _ => return None,
+        }
+        Some(entry)
+    }
+
     /// What has not ended is left as it is: how it went on is lost.
-    fn leave_open(&mut self, at: Millis) {
-        if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
-            run.ended = Some(Ended { at, outcome: Outcome::Interrupted, error: None });
+    fn leave_open(&mut self, at: Millis) -> bool {
+        let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) else { return false };
+        run.ended = Some(Ended { at, outcome: Outcome::Interrupted, error: None });
+        true
+    }
+}
+
+impl Run {
+    /// The model call that has said what stands in this entry, where the row is lost that says that it was made.
+    fn lacks_call(&self, entry: &Entry) -> Option<u64> {
+        let said = |turn: &Turn| turn.said == Said::Nothing;
+        let last = self.turns.last().filter(|turn| said(turn));
+        match entry {
+            Entry::Answered { call, .. } | Entry::Failed { call, .. } => {
+                last.is_none_or(|turn| turn.call != *call).then_some(*call)
+            }
+            entry => (last.is_none() && says(entry)).then_some(self.turns.len() as u64 + 1),
         }
     }
 }

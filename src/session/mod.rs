@@ -31,7 +31,7 @@ pub use keeping::{as_stored, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay};
 pub use transcript::Transcript;
-pub(crate) use view::{answer, arguments, said_in, text_part, usage};
+pub(crate) use view::{answer, arguments, said_in, text_part, usage, waiting};
 pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::ErrorInfo;

@@ -16,7 +16,7 @@ use crate::model::{Block, File};
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::rooms::{Room, enter};
-use crate::run::{Ended, Outcome, Steered};
+use crate::run::{Ended, Outcome, Prompt, Steered};
 use serde_json::Value;
 
 /// A message that waits for its turn.
@@ -49,6 +49,11 @@ impl Queued {
             Entry::Prompt { idempotency, .. } => idempotency.as_deref(),
             _ => None,
         }
+    }
+
+    /// What it says, as its run will keep it.
+    pub(super) fn said(&self, session: &Session) -> Option<Prompt> {
+        session.said(&self.prompt)
     }
 
     /// Its files.

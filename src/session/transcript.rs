@@ -46,7 +46,7 @@ struct Start {
 }
 
 /// What is said for the person where a call follows an answer that was at its end: not every model goes on by itself.
-const GO_ON: &str = "Go on.";
+pub(super) const GO_ON: &str = "Go on.";
 
 /// What is said where an answer does not fit its schema.
 fn sent_back(error: &ErrorInfo) -> String {

@@ -4,7 +4,7 @@
 //! the same message read back later have the same ids and parts. Leaves to others: which runs are shown (the session), what
 //! a model is sent (`prompt/`), and drawing.
 
-use super::Session;
+use super::{Queued, Session};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Sums;
 use crate::json;
@@ -71,6 +71,15 @@ fn messages(
 pub(crate) fn said_in(session: &Session, run: &Run) -> Vec<Value> {
     let prompt = prompt_of(session, run);
     prompt.into_iter().chain(entered(run, run.steered.len()).into_iter().rev()).list()
+}
+
+/// The messages that wait, as they would stand in the conversation.
+pub(crate) fn waiting(session: &Session) -> Vec<Value> {
+    let message = |queued: &Queued| {
+        let prompt = queued.said(session)?;
+        Some(said(&queued.run, &prompt, &prompt.message, queued.at).done())
+    };
+    session.queue().iter().filter_map(message).list()
 }
 
 /// The first so many of the messages that have entered a run, the last one first.

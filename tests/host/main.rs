@@ -43,7 +43,7 @@ mod cases {
     /// What every codec must make of what a model says.
     mod conformance;
     /// Rows that are damaged, and what can be done about it.
-    mod damage;
+    pub mod damage;
     /// Files of a message.
     mod file;
     /// What a newer version of the package has stored.
@@ -71,6 +71,8 @@ mod cases {
     mod tool;
     /// Edited messages and answers made anew.
     mod version;
+    /// What of a damaged session is shown and kept.
+    mod words;
 }
 
 /// The cases of the systems that Lodger learned from, with tables of what became of each.

@@ -20,6 +20,7 @@ use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row, pack};
 use crate::json;
 use crate::list::Listed;
+use crate::model::Block;
 use crate::object::Object;
 use crate::ports::{Key, Part, PatternEngine, Read, Rows, Table};
 use crate::protocol::args::whole;
@@ -74,6 +75,19 @@ impl<'a> Stored<'a> {
 
     pub(in crate::harness) fn drafts(&self) -> &'a Rows {
         self.part(2)
+    }
+
+    /// What the drafts have of each run.
+    pub(in crate::harness) fn drafted(&self) -> Vec<(String, Vec<Block>)> {
+        let mut runs: Vec<&str> = Vec::new();
+        for (key, _) in self.drafts() {
+            if let Some(Part::Text(run)) = key.get(1)
+                && !runs.contains(&run.as_str())
+            {
+                runs.push(run);
+            }
+        }
+        runs.into_iter().map(|run| (run.into(), stored::from_drafts(run, self.drafts()))).list()
     }
 
     /// The checkpoint that the entries go on from; `None`: they begin with the first, or nothing that can be believed says
@@ -284,9 +298,10 @@ impl<'a> Stored<'a> {
         if error.code != Code::Corrupt || !(watches || request.command == Command::History) {
             return self.answer_broken(core, waiting, signatures, error);
         }
-        let Ok(survey) = self.survey(core, session, &[]) else {
+        let Ok(mut survey) = self.survey(core, session, &[]) else {
             return self.answer_broken(core, waiting, signatures, error);
         };
+        survey.drafts = self.drafted();
         self.find_damage(core, session, &error, survey.damage.clone());
         let removed = self.believed_head(core, waiting).and_then(removed_by);
         core.must_be_there(request.command, session, removed)?;
@@ -295,10 +310,15 @@ impl<'a> Stored<'a> {
         if watches {
             let mut history = session::history(&folded, None, None).unwrap_or_default();
             damage::mark(&mut history, &gaps, true);
+            history.extend(session::waiting(&folded));
             calls.tell_watched(core, *command, session, history);
         } else if let Value::Array(mut page) = calls.read_of(core, &folded, request)? {
             let all = number_in(request, "limit").is_none_or(|limit| (page.len() as u64) < limit);
             damage::mark(&mut page, &gaps, all);
+            // Nobody else says what waits in a session that is in no hands.
+            if request.args().text("before").or(request.args().text("version")).is_none() {
+                page.extend(session::waiting(&folded));
+            }
             core.reply_now(*command, Ok(Some(json::json(&page.into()))));
         }
         Ok(())
@@ -385,7 +405,7 @@ impl Reads {
         self.look_at_entries(core, waiting, Some(from), until);
     }
 
-    /// Reads the whole journal, and its head.
+    /// Reads the whole journal, its head and its drafts.
     pub(in crate::harness) fn look_at_journal(&mut self, core: &mut Core, waiting: Waiting) {
         self.look_at_entries(core, waiting, None, None);
     }
@@ -401,7 +421,10 @@ impl Reads {
     fn look_at_entries(&mut self, core: &mut Core, waiting: Waiting, from: Option<u64>, until: Option<u64>) {
         let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
         let mut reads = vec![Read { from, until, ..of(Table::Entries) }, of(Table::Heads)];
-        reads.extend(from.map(|from| pack::packs(&waiting.session, from, until)));
+        reads.push(match from {
+            Some(from) => pack::packs(&waiting.session, from, until),
+            None => of(Table::Drafts),
+        });
         self.read_after_commit(core, reads, After::Look(Box::new(Waiting { from, ..waiting })));
     }
 

@@ -14,7 +14,6 @@ use crate::journal::{Entry, Row, pack};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
 use crate::session::Session;
-use crate::session::damage::begins_anew;
 use serde_json::Value;
 
 /// How many rows are read at first: a few runs.
@@ -117,4 +116,9 @@ impl Reads {
         (waiting.from, waiting.until) = (None, None);
         Ok(Some((waiting, [tail.rows, tail.head, tail.drafts, tail.checkpoint])))
     }
+}
+
+/// Whether an entry begins a run that builds on none before it, as far as a person sees.
+fn begins_anew(entry: &Entry) -> bool {
+    matches!(entry, Entry::Prompt { continues: None, replaces: None, .. } | Entry::Adopted { .. })
 }

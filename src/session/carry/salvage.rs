@@ -11,11 +11,16 @@ use super::adopt::Made;
 use crate::error::ErrorInfo;
 use crate::journal::Entry;
 use crate::list::Listed;
+use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
 use crate::session::adopted::taken_along;
 use crate::session::damage::{Place, Survey};
-use crate::session::{Session, history};
+use crate::session::transcript::GO_ON;
+use crate::session::{Session, history, text_part, waiting};
 use serde_json::Value;
+
+/// What stands for a message that is lost, before its answer.
+const LOST: &str = "[What was said here is lost.]";
 
 /// What is kept.
 #[derive(Debug)]
@@ -40,7 +45,19 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
     let (folded, _) = survey.fold();
     let run_of = |message: &Value| message.get("runId").and_then(Value::as_str).map(String::from);
     let is_new = |message: &Value| run_of(message).is_none_or(|run| session.run(&run).is_none());
-    let messages = history(&folded, None, None).unwrap_or_default().into_iter().filter(is_new).list();
+    let mut messages = Vec::new();
+    for message in history(&folded, None, None).unwrap_or_default().into_iter().filter(is_new) {
+        let continued = run_of(&message).and_then(|run| folded.run(&run)?.prompt.continues.as_deref());
+        // What it goes on with does not come along with it.
+        match continued {
+            Some(run) if session.run(run).is_some() => messages.push(before(&message, GO_ON)),
+            Some(run) if folded.run(run).is_none() => messages.push(before(&message, LOST)),
+            _ => {}
+        }
+        messages.push(message);
+    }
+    // A copy has no queue: what waits in it waits for nobody.
+    messages.extend(waiting(&folded));
     for (at, entry) in taken_along(messages, fresh).into_iter().enumerate() {
         rest.push((Some(["run_", fresh, "_", &at.to_string()].concat()), entry));
     }
@@ -49,6 +66,13 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
         Place::Lost(_) | Place::Open(_) => None,
     });
     Salvaged { rows: rows.list(), session, rest }
+}
+
+/// What a person has said before an answer, because a conversation begins with a person's message.
+fn before(answer: &Value, text: &str) -> Value {
+    let parts = Value::Array(vec![text_part("text", text)]);
+    let at = answer.get("createdAt").cloned().unwrap_or_default();
+    Object::new().text("role", "user").value("parts", parts).value("createdAt", at).done()
 }
 
 /// The rows before the first damage, and what they add up to; without a run that was damaged in its middle, and without
@@ -69,7 +93,8 @@ fn beginning(id: &str, engine: &PatternEngine, survey: &Survey) -> (Session, usi
         let unfit = places().map(fits).position(|fits| !fits);
         session.settle();
         let is_erased = |place: &Place| matches!(place, Place::Whole(_, None, _));
-        let open = session.current().filter(|_| is_cut).map(|run| run.id.clone());
+        let open =
+            session.current().filter(|_| is_cut || !survey.drafts.is_empty()).map(|run| run.id.clone());
         let begins = |place: &Place| {
             let Place::Whole(header, ..) = place else { return false };
             header.run == open && matches!(header.kind.as_str(), "prompt" | "taken")
