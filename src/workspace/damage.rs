@@ -79,11 +79,22 @@ pub(super) struct Damaged {
     pub(super) kept: Option<Page>,
     /// Whether that is all of it.
     is_whole: bool,
+    /// What lies in its place, where nobody can read that.
+    stored: Option<String>,
 }
 
 impl Damaged {
     fn new(why: &'static str, due: u64, kept: Option<Page>) -> Box<Damaged> {
-        Box::new(Damaged { why, due, kept, is_whole: false })
+        Box::new(Damaged { why, due, kept, is_whole: false, stored: None })
+    }
+
+    /// What is stored in its place, as the text of a page.
+    fn as_content(&self) -> String {
+        let Some(stored) = &self.stored else {
+            return "This page was damaged. Nothing of it is stored any more.".into();
+        };
+        // Each line is code, whatever stands in it.
+        ["This page was damaged. This is stored in its place:\n\n    ", &find::replace(stored, "\n", "\n    ")].concat()
     }
 
     /// Nothing is wrong with it: its format is not known here.
@@ -106,17 +117,20 @@ impl Damaged {
             Some(_) => {
                 "a person can restore what is whole of it (pages.restore), or move it to the trash (pages.delete)"
             }
-            None => "nothing of it is whole; a person can move it to the trash (pages.delete)",
+            None => {
+                "nothing of it is whole; a person can move it to the trash (pages.delete), with what is stored as its text"
+            }
         };
         ErrorInfo::new(Code::Corrupt, format!("the page '{slug}' is damaged: {}", self.why)).hint(hint)
     }
 }
 
 /// A row of a page as it is looked at.
-struct Found {
+struct Found<'a> {
     /// The slug under which it lies, if that is one.
     place: Option<String>,
     key: Key,
+    text: &'a str,
     page: Result<Page, &'static str>,
 }
 
@@ -185,7 +199,7 @@ impl PageTree {
         for slug in due.keys() {
             slugs.insert(slug, ());
         }
-        for Found { place, page, key } in &found {
+        for Found { place, page, key, .. } in &found {
             match (page, place) {
                 (Ok(page), _) => {
                     slugs.insert(&page.slug, ());
@@ -289,9 +303,13 @@ impl PageTree {
         enter(Room::Upkeep);
         let kept = match &damaged.kept {
             _ if damaged.is_newer() => None,
-            None if trash => {
-                Some(Page { slug: slug.into(), title: slug.into(), version: 1, ..Page::default() })
-            }
+            None if trash => Some(Page {
+                slug: slug.into(),
+                title: slug.into(),
+                version: 1,
+                content: damaged.as_content(),
+                ..Page::default()
+            }),
             kept => kept.clone(),
         };
         let mut page = kept.ok_or_else(|| damaged.error(slug))?;
@@ -320,6 +338,11 @@ impl PageTree {
             false => siblings.len(),
         };
         page.parent.clone_from(&parent);
+        if damaged.stored.is_some() && page.version > 1 {
+            // The number of what is lost is free: an earlier content is the present one from here on.
+            let version = page.version - 1;
+            draft.keep(&Page { version, content: damaged.as_content(), written_at: now, ..page.clone() });
+        }
         draft.put(page);
         if !stays {
             draft.place(parent.as_deref(), place, &[slug.into()], None);
@@ -371,8 +394,8 @@ impl Change {
     }
 }
 
-impl Found {
-    fn of(key: &Key, text: &str) -> Found {
+impl<'a> Found<'a> {
+    fn of(key: &Key, text: &'a str) -> Found<'a> {
         let place = match key.as_slice() {
             [Part::Text(slug)] => Some(slug.clone()),
             _ => None,
@@ -382,13 +405,13 @@ impl Found {
             _ if error.message == CHANGED => CHANGED,
             _ => "it cannot be read",
         });
-        Found { place, key: key.clone(), page }
+        Found { place, key: key.clone(), text, page }
     }
 }
 
 /// The page of this slug, if it is what was written last.
-fn judge(slug: &str, found: &[Found], due: u64, from: u64) -> Result<Page, Box<Damaged>> {
-    let lies_here = |found: &&Found| found.place.as_deref() == Some(slug);
+fn judge(slug: &str, found: &[Found<'_>], due: u64, from: u64) -> Result<Page, Box<Damaged>> {
+    let lies_here = |found: &&Found<'_>| found.place.as_deref() == Some(slug);
     let mut best: Option<(bool, &Page)> = None;
     for found in found {
         let Ok(page) = &found.page else { continue };
@@ -398,7 +421,8 @@ fn judge(slug: &str, found: &[Found], due: u64, from: u64) -> Result<Page, Box<D
         }
     }
     let is_last = |page: &Page| if page.rev > 0 { page.rev >= due } else { due <= from };
-    let here = found.iter().find(lies_here).map(|found| &found.page);
+    let lies = found.iter().find(lies_here);
+    let here = lies.map(|found| &found.page);
     match (best, here) {
         (_, Some(Err(NEWER))) => Err(Damaged::new(NEWER, due, None)),
         (Some((true, page)), _) if is_last(page) => Ok(page.clone()),
@@ -411,7 +435,10 @@ fn judge(slug: &str, found: &[Found], due: u64, from: u64) -> Result<Page, Box<D
         (Some((_, page)), _) => {
             Err(Damaged::new("it is older than its last change", due, Some(page.clone())))
         }
-        (None, Some(Err(why))) => Err(Damaged::new(why, due, None)),
+        (None, Some(Err(why))) => {
+            let stored = lies.map(|found| found.text.into());
+            Err(Box::new(Damaged { stored, ..*Damaged::new(why, due, None) }))
+        }
         (None, Some(Ok(_))) => Err(Damaged::new("another page lies in its place", due, None)),
         (None, None) => Err(Damaged::new("it is missing", due, None)),
     }

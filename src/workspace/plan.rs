@@ -184,12 +184,18 @@ impl<'a> Draft<'a> {
     fn write(&mut self, slug: &str, content: String) {
         let now = self.now;
         let Some(page) = self.edit(slug) else { return };
-        let former = put(Table::Versions, vec![slug.into(), page.version.into()], Former::row(page));
+        let former = page.clone();
         page.content = content;
         page.version += 1;
         page.written_at = now;
         page.updated_at = now;
-        self.former.push(former);
+        self.keep(&former);
+    }
+
+    /// Keeps a content that is not the present one of its page.
+    pub(super) fn keep(&mut self, former: &Page) {
+        let key = vec![former.slug.as_str().into(), former.version.into()];
+        self.former.push(put(Table::Versions, key, Former::row(former)));
     }
 
     /// Puts pages below a parent, in this order, so that the first comes to stand at `index`. `leaving` is the

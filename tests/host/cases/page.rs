@@ -42,6 +42,9 @@ fn disk() -> (MemoryStore, u64, Vec<MemoryStore>, Texts) {
     (page.store, page.now, before, texts)
 }
 
+/// What a page says that was made of what lies in the place of a damaged one.
+const WAS_DAMAGED: &str = "This page was damaged. ";
+
 const KINDS: [&str; 13] = [
     "letter", "first", "last", "missing", "doubled", "over", "moved", "away", "swapped", "cut", "empty",
     "older", "no hash",
@@ -233,7 +236,7 @@ fn a_damage_stays_known_while_others_are_changed_and_is_gone_when_it_is_put_righ
                 assert!(told(&page).is_empty(), "{why}");
                 for (slug, read) in texts_of(&mut page, texts) {
                     let text = read.unwrap_or_else(|code| panic!("{why}: {slug}: {code:?}"));
-                    let gone = text.is_empty() && damaged.iter().any(|one| one == slug);
+                    let gone = text.starts_with(WAS_DAMAGED) && damaged.iter().any(|one| one == slug);
                     assert!(gone || texts[slug].contains(&text.as_str()), "{why}: {slug}: {text}");
                     if way == "pages.restore" && !damaged.iter().any(|one| one == slug) {
                         assert_eq!(text, *texts[slug].last().unwrap(), "{why}: {slug}");
@@ -248,6 +251,39 @@ fn a_damage_stays_known_while_others_are_changed_and_is_gone_when_it_is_put_righ
                 }
             }
         });
+    }
+}
+
+#[test]
+fn what_lies_in_the_place_of_a_damaged_page_is_kept_when_it_is_put_right() {
+    let (disk, now, _, texts) = disk();
+    for kind in ["letter", "first", "last", "cut", "missing"] {
+        for (slug, ways) in [("one", &["pages.delete"][..]), ("tea", &["pages.delete", "pages.restore"])] {
+            for way in ways {
+                let why = format!("{way} after {kind} of {slug}");
+                let mut store = disk.clone();
+                damage(&mut store, &[], Table::Pages, &vec![slug.into()], kind).unwrap();
+                let stored = store.read(&Read::all(Table::Pages, vec![slug.into()])).pop();
+                let mut page = Desk::on(store, now + 1_000, "ann");
+                page.must(way, json!({ "slug": slug }));
+                _ = page.ask("pages.restore", json!({ "slug": slug }));
+                let versions = page.must("pages.versions", json!({ "slug": slug }));
+                let kept: Vec<&str> =
+                    versions.as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap()).collect();
+                let known = texts[slug].iter().rev().skip(1);
+                assert!(known.clone().all(|text| kept.contains(text)), "{why}: {kept:?}");
+                let is_kept = |stored: &str| {
+                    kept.iter().any(|text| text.starts_with(WAS_DAMAGED) && text.ends_with(stored))
+                };
+                match stored {
+                    Some((_, stored)) => assert!(is_kept(&stored), "{why}: {kept:?}"),
+                    None if slug == "one" => assert!(is_kept("Nothing of it is stored any more."), "{why}"),
+                    None => {}
+                }
+                let first = kept.first().unwrap();
+                assert!(slug == "one" || texts[slug].contains(first), "{why}: {kept:?}");
+            }
+        }
     }
 }
 
