@@ -72,7 +72,8 @@ export async function commit(connection, expected, writes, strict) {
     try {
       expected.forEach(([table, key, value], place) => {
         transaction.objectStore(table).get(key).onsuccess = ({ target: { result } }) => {
-          if (wrong !== undefined || result === value) return;
+          // What is no text is read as no row.
+          if (wrong !== undefined || (typeof result === "string" ? result : undefined) === value) return;
           // The writes are on their way already; this takes them all back.
           wrong = place;
           attemptTo(() => transaction.abort());

@@ -336,7 +336,9 @@ fn lacks(tree: &PageTree) -> String {
     let one = slugs.len() == 1;
     let (what, they, them) = if one { ("A page is", "it", "it") } else { ("Some pages are", "they", "them") };
     let slugs = find::join(&slugs, ", ");
-    format!("\n\n{what} damaged, so {they} could not be looked at: {slugs}. A person can restore or remove {them}.")
+    format!(
+        "\n\n{what} damaged, so {they} could not be looked at: {slugs}. A person can mend or remove {them}."
+    )
 }
 
 /// "1 page", "2 pages".

@@ -9,7 +9,7 @@
 
 use super::lists;
 use super::page::{CHANGED, FORMAT, NEWER, Page, check, sealed};
-use super::plan::{Draft, Plan};
+use super::plan::{Draft, Plan, as_version};
 use super::{MAX_DEPTH, PageTree};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
@@ -94,7 +94,11 @@ impl Damaged {
             return "This page was damaged. Nothing of it is stored any more.".into();
         };
         // Each line is code, whatever stands in it.
-        ["This page was damaged. This is stored in its place:\n\n    ", &find::replace(stored, "\n", "\n    ")].concat()
+        [
+            "This page was damaged. This is stored in its place:\n\n    ",
+            &find::replace(stored, "\n", "\n    "),
+        ]
+        .concat()
     }
 
     /// Nothing is wrong with it: its format is not known here.
@@ -117,9 +121,7 @@ impl Damaged {
             Some(_) => {
                 "a person can restore what is whole of it (pages.restore), or move it to the trash (pages.delete)"
             }
-            None => {
-                "nothing of it is whole; a person can move it to the trash (pages.delete), with what is stored as its text"
-            }
+            None => "nothing of it is whole; a person can move what is stored to the trash (pages.delete)",
         };
         ErrorInfo::new(Code::Corrupt, format!("the page '{slug}' is damaged: {}", self.why)).hint(hint)
     }
@@ -339,9 +341,10 @@ impl PageTree {
         };
         page.parent.clone_from(&parent);
         if damaged.stored.is_some() && page.version > 1 {
-            // The number of what is lost is free: an earlier content is the present one from here on.
+            // Its number is free, because an earlier content is the present one from here on.
             let version = page.version - 1;
-            draft.keep(&Page { version, content: damaged.as_content(), written_at: now, ..page.clone() });
+            let lost = Page { version, content: damaged.as_content(), written_at: now, ..page.clone() };
+            draft.former.push(as_version(&lost));
         }
         draft.put(page);
         if !stays {

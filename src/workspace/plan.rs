@@ -160,7 +160,8 @@ pub(super) struct Draft<'a> {
     tree: &'a PageTree,
     now: Millis,
     changed: Named<Page>,
-    former: Vec<Write>,
+    /// The contents that are kept and are not the present ones of their pages.
+    pub(super) former: Vec<Write>,
 }
 
 impl<'a> Draft<'a> {
@@ -184,18 +185,12 @@ impl<'a> Draft<'a> {
     fn write(&mut self, slug: &str, content: String) {
         let now = self.now;
         let Some(page) = self.edit(slug) else { return };
-        let former = page.clone();
+        let former = as_version(page);
         page.content = content;
         page.version += 1;
         page.written_at = now;
         page.updated_at = now;
-        self.keep(&former);
-    }
-
-    /// Keeps a content that is not the present one of its page.
-    pub(super) fn keep(&mut self, former: &Page) {
-        let key = vec![former.slug.as_str().into(), former.version.into()];
-        self.former.push(put(Table::Versions, key, Former::row(former)));
+        self.former.push(former);
     }
 
     /// Puts pages below a parent, in this order, so that the first comes to stand at `index`. `leaving` is the
@@ -283,6 +278,11 @@ impl<'a> Draft<'a> {
             vec![Expect { table: Table::Meta, key: vec![REV.into()], value: tree.stored_rev.clone() }];
         Plan { value, writes, expect, rev, changed: self.changed.into_values().list(), mends: false }
     }
+}
+
+/// Keeps the content of a page as a version of it.
+pub(super) fn as_version(page: &Page) -> Write {
+    put(Table::Versions, vec![page.slug.as_str().into(), page.version.into()], Former::row(page))
 }
 
 fn put(table: Table, key: Key, value: String) -> Write {
