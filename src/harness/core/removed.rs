@@ -45,6 +45,8 @@ impl Core {
         // What else there is of it goes with the removed ones.
         self.sessions.set_head(session, Head::parse(r#"{"removed":0}"#));
         self.forget_integrity(session);
+        self.note_benched(session);
+        self.tell_status();
     }
 }
 

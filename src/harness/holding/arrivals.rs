@@ -224,6 +224,8 @@ pub(in crate::harness) fn go_on_with(core: &mut Core, runner: &mut Runner, sessi
     if let Some(slot) = core.sessions.get_mut(&id) {
         slot.written = seq;
     }
+    core.note_benched(&id);
+    core.tell_status();
     if core.state.lifecycle == Lifecycle::Running {
         runner.start_session(core, &id);
         if id == DEFAULT_SESSION {

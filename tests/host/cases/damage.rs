@@ -3,7 +3,7 @@
 use crate::support::desk::Desk;
 use crate::support::parts::quick;
 use lodger::error::Code;
-use lodger::harness::Input;
+use lodger::harness::{Input, Notice};
 use lodger::journal::FORMAT;
 use lodger::ports::{Commit, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use serde_json::{Value, json};
@@ -878,5 +878,37 @@ fn a_head_whose_record_nobody_can_read_is_listed_as_damaged_also_where_the_key_i
         let status = page.must("sessions.status", json!({ "id": id }));
         assert_eq!(status["hmac_status"], "tampered", "{why}");
         assert!(!list(page.must("history", json!({ "sessionId": id }))).is_empty(), "{why}");
+    }
+}
+
+#[test]
+fn a_damaged_session_that_was_put_aside_suspends_the_agent_no_longer_than_it_is_there() {
+    for way in ["sessions.salvage", "sessions.remove"] {
+        let mut page = Desk::started("ann");
+        page.launch("a");
+        page.prompt("a", "hello");
+        page.says("there");
+        page.prompt("a", "more");
+        page.must("sessions.bench", json!({ "id": "a" }));
+        page.rows("a");
+        let mut page = page.crash("ann");
+        assert!(damage(&mut page.store, "a", 4, "content"));
+        page.start();
+        let told = |page: &Desk| {
+            let status = |notice: &Notice| match notice {
+                Notice::Status(text) => Some(text.clone()),
+                _ => None,
+            };
+            page.notices.iter().rev().find_map(status).unwrap_or_default()
+        };
+        assert!(told(&page).contains("\"Suspended\""), "{}", told(&page));
+        let args = if way == "sessions.remove" {
+            json!({ "id": "a" })
+        } else {
+            json!({ "id": "a", "replace": true })
+        };
+        page.must(way, args);
+        page.rows("a");
+        assert!(told(&page).contains("\"Running\""), "{way}: {}", told(&page));
     }
 }
