@@ -229,8 +229,10 @@ impl Harness {
             Integrity::Verified | Integrity::Tampered if !survey.proven => Integrity::Unverified,
             integrity => integrity,
         };
+        // The rows that say it may lie behind the damage.
+        let name = by_head.as_ref().and_then(|record| record.text("display_name")).map(String::from);
         let replaces = request.args().says("replace").then(|| stored.head.clone());
-        let mut arrival = Arrival { rows, integrity, replaces, ..Arrival::new(copy, Ask::Salvage) };
+        let mut arrival = Arrival { rows, integrity, name, replaces, ..Arrival::new(copy, Ask::Salvage) };
         let mut from = Object::new();
         from.all(arrival.from).value("damaged", damage.json()).number("taken_along", rest.len() as u64);
         (arrival.from, arrival.rest) = (from.done(), rest);

@@ -228,6 +228,7 @@ impl Session {
                     },
                     provider_id: text("providerId"),
                     model_id: text("modelId"),
+                    display_name: text("displayName"),
                     from: args.get("from").cloned().unwrap_or_default(),
                 };
                 lifecycle::copy(asked, record, &copy)

@@ -442,6 +442,8 @@ pub struct Copy<'a> {
     pub provider_id: Option<&'a str>,
     /// The model's.
     pub model_id: Option<&'a str>,
+    /// The name that people see, if its rows do not have it.
+    pub display_name: Option<&'a str>,
     /// What it is a copy of: an object.
     pub from: Value,
 }
@@ -464,6 +466,7 @@ pub fn copy(asked: &Asked<'_>, record: &Record, copy: &Copy<'_>) -> Outcome {
         changes.text("operator_subject", &operator.subject);
         changes.value("operator_issuer", operator.issuer.as_deref().into());
         changes.maybe_text("provider_id", copy.provider_id).maybe_text("model_id", copy.model_id);
+        changes.maybe_text("display_name", copy.display_name);
         let note = ["Persistent agent session ", copy.kind, "."].concat();
         let record = act.record.with(changes.done(), Some(&note))?;
         let metadata = Object::new().all(copy.from.clone()).done();

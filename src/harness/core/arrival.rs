@@ -29,6 +29,8 @@ pub(in crate::harness) struct Arrival {
     pub from: Value,
     /// The name of a fork's own provider.
     pub provider: Option<String>,
+    /// The name that people see, if its rows may not have it.
+    pub name: Option<String>,
     /// Whether a fork has of a file what its own rows do not tell of.
     pub imported: bool,
     /// The rows of a fork, or those that are kept of a damaged session.
@@ -67,6 +69,7 @@ impl Arrival {
             integrity: Integrity::Verified,
             from,
             provider: None,
+            name: None,
             imported: false,
             rows: Vec::new(),
             rest: Vec::new(),

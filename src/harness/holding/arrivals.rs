@@ -157,6 +157,7 @@ impl Holding {
         let Some(arrival) = &mut core.sessions.arrival else { return Err(nothing_arrives()) };
         let id = arrival.id.clone().unwrap_or_default();
         args.text("id", &id).value("from", arrival.from.clone());
+        args.maybe_text("displayName", arrival.name.as_deref());
         if arrival.imported {
             args.flag("imported", true);
         }

@@ -912,3 +912,20 @@ fn a_damaged_session_that_was_put_aside_suspends_the_agent_no_longer_than_it_is_
         assert!(told(&page).contains("\"Running\""), "{way}: {}", told(&page));
     }
 }
+
+#[test]
+fn a_salvaged_session_keeps_the_name_that_its_head_has() {
+    for (at, replaces) in [(1, true), (1, false), (4, true), (4, false)] {
+        let (mut store, now) = disk();
+        let mut page = Desk::on(store.clone(), now + 1_000, "ann");
+        page.must("sessions.rename", json!({ "id": "idle", "displayName": "Letters" }));
+        page.rows("idle");
+        store = page.store;
+        assert!(damage(&mut store, "idle", at, "content"));
+        let mut page = Desk::on(store, page.now + 1_000, "ann");
+        let state = page.must("sessions.salvage", json!({ "id": "idle", "replace": replaces }));
+        assert_eq!(state["display_name"], "Letters", "{at}, {replaces}");
+        let id = state["id"].as_str().unwrap();
+        assert_eq!(page.holds(id).record().unwrap().text("display_name"), Some("Letters"));
+    }
+}
