@@ -20,7 +20,8 @@ export type * from "./record.js";
  * Parts of the module come when they are needed (`rooms/`): that of a provider when an agent starts; page tools when a
  * workspace is opened with them; one for sessions that are read back, files, `schema` and `whenBusy`; one for `keys`,
  * `regenerate`, `tools.execute` and most of `sessions`; one for export, import and fork; one for what few JSON Schemas
- * have. A command whose part does not come is rejected with `wasm_unavailable`, which can be tried again.
+ * have. So do scripts of the package, for export, import and replay, and for sizes. A command whose part does not come is
+ * rejected with `wasm_unavailable`, which can be tried again.
  *
  * @throws {LodgerError} `wasm_unavailable`: it could not be fetched or is no wasm. A later call tries again.
  */
@@ -91,7 +92,7 @@ export class LodgerError extends Error {
  * - `ownership_lost`: Another holder has taken the workspace over.
  * - `holder_unreachable`: The tab that runs the agent does not answer.
  * - `panicked`: The wasm module panicked; a fresh instance can go on.
- * - `wasm_unavailable`: The wasm could not be loaded.
+ * - `wasm_unavailable`: The wasm, or another part of the package, could not be loaded.
  * - `insecure_context`: The page is no secure context, so locks and key storage do not exist.
  * - `unknown_command`: No command has this name.
  * - `invalid_arguments`: The arguments of a command or tool do not fit.
@@ -558,7 +559,10 @@ export interface ModelApi {
 export interface CustomProvider {
   kind: "custom";
   model?: string;
-  /** Answers with chat chunks, or with plain strings. On abort the signal fires and the iterator's `return()` is called. */
+  /**
+   * Answers with chat chunks, or with plain strings. On abort the signal fires and the iterator's `return()` is called. An error
+   * that it throws with the `code` `network`, while the browser has no network, makes the run wait for that.
+   */
   stream(request: ChatRequest, context: { signal: AbortSignal }): AsyncIterable<ChatChunk | string>;
 }
 
@@ -723,7 +727,10 @@ export interface ErrorInfo {
   requestId?: string;
   /** After how long the provider wants to be asked again, where the browser may see it. */
   retryAfterMs?: number;
-  /** The browser has no network. A run waits for it, and makes the call again, as long as none of its answer must stay. */
+  /**
+   * The browser has no network, and the call was not to this machine. A run waits for it, and makes the call again, as long as
+   * none of its answer must stay.
+   */
   offline?: true;
 }
 
@@ -1050,12 +1057,13 @@ export interface Pages {
   rename(slug: string, title: string): Promise<Page>;
   /** `position`: default last. @throws {LodgerError} `page_not_found`, `page_cycle` */
   move(slug: string, to: { parentSlug: string | null; position?: number }): Promise<Page>;
-  /** Into the trash; of a damaged page what is whole of it, if anything is. @throws {LodgerError} `page_not_found` */
+  /** Into the trash; of a damaged page what is whole of it, else what lies in its place, as text. @throws {LodgerError} `page_not_found` */
   delete(slug: string): Promise<void>;
   trash(): Promise<Page[]>;
   /**
    * Out of the trash. A damaged page is made anew of what is whole: all of it where its row lay in a wrong place, else the newest
-   * content that can be read. @throws {LodgerError} `page_not_found`; `corrupt`: nothing of it is whole
+   * content that can be read; what nobody can read is kept as a version, as text. @throws {LodgerError} `page_not_found`; `corrupt`:
+   * nothing of it is whole
    */
   restore(slug: string): Promise<Page>;
   backlinks(slug: string): Promise<Page[]>;
@@ -1067,11 +1075,6 @@ export interface SearchHit { slug: string; title: string; snippet: string; score
 
 // ---------------------------------------------------------------- sessions
 
-/**
- * How a session stands. The first four are active, the others can be restarted or recovered. `starting`: it waits for its
- * provider's key. `running`: it has begun and has not worked yet, or a run works (then there is a `pid`). `idle`: it has worked, and
- * takes the next prompt. `stopping`: it stops when its run has ended.
- */
 /** What all entries of a session say. */
 export interface Verified {
   /** Of all that is signed. `tampered`: it is not what was written. */
@@ -1082,6 +1085,11 @@ export interface Verified {
   damaged?: { seq: number; why: string };
 }
 
+/**
+ * How a session stands. The first four are active, the others can be restarted or recovered. `starting`: it waits for its
+ * provider's key. `running`: it has begun and has not worked yet, or a run works (then there is a `pid`). `idle`: it has worked, and
+ * takes the next prompt. `stopping`: it stops when its run has ended.
+ */
 export type SessionStatus = "starting" | "running" | "idle" | "stopping" | "stopped" | "failed" | "auth_expired" | "provider_unavailable" | "sandbox_failed";
 
 /** A session's record. Times are texts (`2026-05-22T06:15:00Z`). */
@@ -1107,8 +1115,11 @@ export interface SessionState {
   receipt_ids: string[];
   handoff_ids: string[];
   supervision_notes: string[];
-  /** Why it failed (`recovery_reason`) and what to do (`recommended_action`), or how its last run ended (`exit_behavior`). */
-  recovery_metadata: { recovery_reason?: string; recommended_action?: string; exit_behavior?: string; [field: string]: unknown };
+  /**
+   * Why it failed (`recovery_reason`), as what (`recovery_status`) and what to do (`recommended_action`): of the last failure, also when
+   * that is over, so it counts while `status` is `recovery_status`. How its last run ended (`exit_behavior`).
+   */
+  recovery_metadata: { recovery_reason?: string; recovery_status?: SessionStatus; recommended_action?: string; exit_behavior?: string; [field: string]: unknown };
   /** It is benched, since then; absent where it is not. */
   suspended?: boolean;
   suspendedAt?: number;
@@ -1287,7 +1298,7 @@ export interface Sessions {
   /**
    * Makes a whole session of one that is damaged. The entries before the damage stay as they are; of what was said behind it, what
    * `history` shows is taken along, as `launch({ messages })` takes it: files by name only, receipts and what was used up not at
-   * all. The damaged session stays, and the new one has its id with a number. With `replace` it takes the damaged one's place,
+   * all. Before an answer whose message is lost stands that it is, and what waited in the queue stands last. The damaged session stays, and the new one has its id with a number. With `replace` it takes the damaged one's place,
    * which is gone then: export that before. A run that was open is interrupted, what was always allowed is not any more, nothing waits in its
    * queue. Its event `salvaged` says where the damage was. Where rows before it, or where they end, cannot be proven, its
    * `hmac_status` is `unverified`.
@@ -1411,10 +1422,11 @@ export interface WorkspaceEvents {
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
   /**
    * A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. `kind: "offline"`:
-   * the browser has no network, and the run waits for it; that counts as no try. `kind: "holder"`:
+   * the browser has no network, and the run waits for it; that counts as no try. A provider on this machine (`localhost`, `127.…`)
+   * needs none, and is asked again as ever. `kind: "holder"`:
    * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
    * answer. `kind: "storage_lost"`: all that the workspace had stored is `lost`. Each page that opens it hears that a task later,
-   * until somebody has acknowledged it (`storage()`). `kind: "damaged"`: the agent has started without the session `sessionId`,
+   * until somebody has acknowledged it (`storage()`): listen before anything else is awaited. `kind: "damaged"`: the agent has started without the session `sessionId`,
    * whose rows are damaged; `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged. `kind: "files"`:
    * these `files` of the conversation are lost. Their ids are told once, the run goes on, and the model is told in their place.
    */

@@ -55,7 +55,7 @@ codes! {
     HolderUnreachable = "holder_unreachable", retry true;
     /// The wasm module panicked; a fresh instance can go on.
     Panicked = "panicked", retry true;
-    /// The wasm could not be loaded.
+    /// The wasm, or another part of the package, could not be loaded.
     WasmUnavailable = "wasm_unavailable", retry true;
     /// The page is no secure context, so locks and key storage do not exist.
     InsecureContext = "insecure_context", retry false;
@@ -230,6 +230,12 @@ impl ErrorInfo {
     /// What is stored here contradicts itself.
     pub(crate) fn corrupt(message: impl Into<String>) -> Self {
         ErrorInfo::new(Code::Corrupt, message).hint("delete the workspace to start anew, or report this")
+    }
+
+    /// A part of the package does not come.
+    pub(crate) fn absent(why: &str) -> Self {
+        ErrorInfo::new(Code::WasmUnavailable, why)
+            .hint("try again; after a deployment of a new version, reload the page")
     }
 
     /// A newer version of this package has written it.

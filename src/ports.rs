@@ -251,6 +251,8 @@ pub enum StoreError {
     Failed(String),
     /// The database cannot be opened at all.
     Unavailable(String),
+    /// A part of the package did not come.
+    Absent(String),
     /// Another connection keeps an upgrade waiting.
     Blocked,
     /// A newer version of the package wrote this database.
@@ -283,6 +285,7 @@ impl StoreError {
                 format!("the database cannot be opened: {why}"),
                 "open the workspace with storage: \"memory\" to go on without keeping anything",
             ),
+            StoreError::Absent(why) => return ErrorInfo::absent(why),
             StoreError::Blocked => (
                 Code::StorageBlocked,
                 "another tab keeps the database from being opened".into(),

@@ -11,7 +11,7 @@
 import { attach } from "./attach.js";
 import { Functions } from "./functions.js";
 import { inOneTask } from "../host/env.js";
-import { LodgerError, errorInfo, failure, onlyKnown } from "../protocol/error.js";
+import { LodgerError, errorInfo, failure, late, onlyKnown } from "../protocol/error.js";
 import { invokeOn } from "./invoke.js";
 import { checked, isPlain } from "../protocol/json.js";
 import { Run, RunText } from "./run.js";
@@ -420,7 +420,7 @@ export class Workspace extends EventTarget {
     const command = (name, args) => this.#command(`sessions.${name}`, args);
     // Few pages need it: it is a module of its own.
     const carried = async (does, ...args) => {
-      const module = await import("./session-files.js");
+      const module = await late(import("./session-files.js"));
       return module[does](this, (name, args, files) => this.#request(name, args, undefined, files).promise, ...args);
     };
     // Each session passes the gate by itself: those of others, and what has changed meanwhile, are left out of "all".
@@ -692,9 +692,10 @@ export class Workspace extends EventTarget {
 
   /** Who opens this workspace listens to it when that is done. */
   async #tellLoss(lost) {
-    const { told } = await import("./lost.js");
+    // Without a network it is told all the same, in fewer words.
+    const words = await import("./lost.js").catch(() => {});
     await this.#opening;
-    inOneTask(() => this.#ended || this.#event("agent:notice", told(this.#name, lost)));
+    inOneTask(() => this.#ended || this.#event("agent:notice", { workspace: this.#name, kind: "storage_lost", lost, error: words?.error }));
   }
 
   #holds(holder) {

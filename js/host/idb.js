@@ -3,11 +3,13 @@
 // Promises: a commit counts when the transaction is complete, not when a request succeeded. A failed expectation aborts
 // it whole. A connection that was lost is opened again and the transaction tried once more. Opening gives up in bounded
 // time. A database that was there and is not any more is not made anew. What fails throws `[kind, why]`: `quota`, `newer`,
-// `blocked`, `unavailable`, `gone`, `failed`, or `lost`, which has failed as well. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
+// `blocked`, `unavailable`, `gone`, `failed`, or `lost`, which has failed as well. A module that does not come throws as `late`
+// does. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
 
 import { whole } from "./bytes.js";
 import { adopt, after, cancel, createScope, disown, now } from "./env.js";
 import { look, unmarked } from "./marker.js";
+import { late } from "../protocol/error.js";
 import { pressed, unpressed } from "./press.js";
 import { STORE, vaultKey } from "./vault.js";
 
@@ -137,7 +139,7 @@ function withApart(connection, uses, ask) {
     });
   return reading(() => (store, ...range) => result(store.getAll(...range))).catch(async (error) => {
     if (error[0] !== "failed") throw error;
-    const { apart } = await import("./apart.js");
+    const { apart } = await late(import("./apart.js"));
     return reading((anew) => apart(anew, trouble));
   });
 }
@@ -161,7 +163,7 @@ export async function found(connection, keys) {
 
 /** How many bytes each session takes, as `[id, bytes]`. */
 export const sizes = async (connection) =>
-  (await import("./sizes.js")).sizes((table, ...range) =>
+  (await late(import("./sizes.js"))).sizes((table, ...range) =>
     withApart(connection, [[table]], (transaction, all) => {
       const store = transaction.objectStore(table);
       return [result(store.getAllKeys(...range)), all(store, ...range)];

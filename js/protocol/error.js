@@ -21,6 +21,12 @@ Object.defineProperty(LodgerError.prototype, "name", { value: "LodgerError", con
 /** An error that will be the same if the call is simply made again. */
 export const failure = (code, message, hint) => new LodgerError({ code, message, hint });
 
+/** What an import of a module of the package gives that comes only when it is needed. */
+export const late = (coming) =>
+  coming.catch(({ message }) => {
+    throw new LodgerError({ code: "wasm_unavailable", message: `A part of lodger could not be loaded: ${message}.`, retryable: true, hint: "Connect and try again, or load the page again." });
+  });
+
 /** The plain form, as it stands in events and snapshots. */
 export const errorInfo = (error) => {
   const { code, message, retryable } = error;

@@ -1,7 +1,7 @@
 // Checked by `tsc --strict`, never run: what the types must allow, and what they must refuse.
 
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
-import type { AgentConfig, ErrorCode, JsonSchema, JournalEntry, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, Snapshot, Status, Tool, View, Workspace } from "lodger";
+import type { AgentConfig, ErrorCode, JsonSchema, JournalEntry, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, SessionStatus, Snapshot, Status, Tool, View, Workspace } from "lodger";
 import models from "lodger/models.json";
 import { offline } from "lodger/offline";
 import { availability, promptApi } from "lodger/prompt-api";
@@ -227,6 +227,7 @@ export async function use(): Promise<void> {
     }
   }
   same<Awaited<ReturnType<typeof ws.sessions.import>>, SessionState>(true);
+  same<SessionState["recovery_metadata"]["recovery_status"], SessionStatus | undefined>(true);
   for (const event of await ws.sessions.journal("a")) {
     const entry = event as JournalEntry;
     if (entry.type === "ended") same<typeof entry.outcome, "completed" | "interrupted" | "failed">(true);

@@ -43,6 +43,8 @@ function networks(test) {
     await offline(true);
     gone.open();
     await page.waitForFunction(() => waits() === 1);
+    const told = await page.evaluate(() => rec.events.find(({ detail }) => detail.kind === "offline").detail.error);
+    assert.match(told.hint, /goes on by itself/);
     assert.deepEqual(await page.evaluate(() => ws.status()), { lifecycle: "Running", is_streaming: true });
     await offline(false);
     assert.equal(await page.evaluate(async () => (await run.result).text), "One two three.");
@@ -91,6 +93,38 @@ function networks(test) {
     await offline(false);
     assert.equal(await said(), "Second.");
     assert.deepEqual([await page.evaluate(() => rec.events.filter(({ type }) => type === "agent:error").length), route.violations], [0, []]);
+  });
+
+  test("without a network a part that has not come is told as that, and comes with the next call", async (t) => {
+    const page = await t.tab();
+    t.allowError(/./);
+    await page.evaluate(async () => {
+      globalThis.ws = await lodger.openWorkspace("life");
+      await ws.startAgent({ provider: scriptedModel(["Here."]) });
+      await ws.run("Hello?");
+      // What the core needs for this is there, what counts the rows is not.
+      await ws.storage();
+    });
+    await page.context().setOffline(true);
+    const refused = await page.evaluate(async () => {
+      const file = new Blob(["{}"]);
+      const calls = { export: () => ws.sessions.export("default"), import: () => ws.sessions.import(file), replay: () => ws.sessions.replay(file), sizes: () => ws.storage({ sessions: true }) };
+      const told = {};
+      for (const [name, call] of Object.entries(calls)) told[name] = await T.refused(call);
+      return told;
+    });
+    for (const [name, { code, retryable, message, hint }] of Object.entries(refused)) {
+      assert.deepEqual([code, retryable], ["wasm_unavailable", true], `${name}: ${message}`);
+      assert.match(message, /^A part of lodger could not be loaded: .+\.js/, name);
+      assert.match(hint, /try again.*load the page again|try again.*reload the page/i, name);
+    }
+    await page.context().setOffline(false);
+    const { same, id, sizes } = await page.evaluate(async () => {
+      const file = await ws.sessions.export("default");
+      const { same } = await ws.sessions.replay(file);
+      return { same, id: (await ws.sessions.import(file)).id, sizes: (await ws.storage({ sessions: true })).sessions.length };
+    });
+    assert.deepEqual([same, id, sizes], [true, "default-2", 2]);
   });
 }
 

@@ -1,6 +1,8 @@
 // A browser that drops what was stored: bytes of a profile are damaged or taken away between two lives of a browser. Then
 // whatever else deletes a database. After each the loss is told, everything works on from there, and nothing is told twice.
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import { noMarkers, opened, used } from "../lib/lost.mjs";
 import { profile } from "../lib/profile.mjs";
 
@@ -144,6 +146,19 @@ function deletions(test) {
       assert.equal(await page.evaluate(async () => (await ws.storage()).lost ?? null), null, "in every tab");
     });
   }
+
+  test("a loss is told also where its words do not come", async (t) => {
+    const page = await t.tab();
+    await used(page);
+    await page.evaluate(() => T.dropDatabase("shop"));
+    const { dir } = t.env.pkg;
+    const words = fs.readdirSync(dir).filter((file) => file.endsWith(".js") && fs.readFileSync(path.join(dir, file), "utf8").includes("had stored is gone"));
+    assert.equal(words.length, 1);
+    t.allowError(/./);
+    await page.route(`**/${words[0]}`, (route) => route.abort("internetdisconnected"));
+    const { notices, lost } = await opened(page);
+    assert.deepEqual(notices, [{ workspace: "shop", kind: "storage_lost", lost }]);
+  });
 
   test("where only the row of the format is gone nothing is told as lost, and the next commit brings it back", async (t) => {
     const page = await t.tab();

@@ -223,8 +223,8 @@ function operators(test) {
     });
     assert.deepEqual(seen.refused, Object.fromEntries(Object.keys(seen.refused).map((name) => [name, "permission_denied"])));
     assert.deepEqual(seen.read, [2, "idle", 3]);
-    for (const one of seen.nobody) assert.deepEqual(one, { code: "operator_required", message: "active operator session required; run craik login" });
-    assert.deepEqual(seen.expired, { code: "operator_required", message: "the operator session has expired; run craik login" });
+    for (const one of seen.nobody) assert.deepEqual(one, { code: "operator_required", message: "active operator session required" });
+    assert.deepEqual(seen.expired, { code: "operator_required", message: "the operator session has expired" });
   });
 
   test("a view keeps what it shows over a start, and shows nothing when its operator's time is over", async (t) => {

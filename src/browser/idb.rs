@@ -69,6 +69,11 @@ extern "C" {
     fn counted(ask: &JsValue);
 }
 
+#[wasm_bindgen(module = "/js/protocol/error.js")]
+extern "C" {
+    fn late(coming: &JsValue) -> JsValue;
+}
+
 /// Why a connection has to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
@@ -251,6 +256,7 @@ fn failed(error: JsValue) -> StoreError {
         Some("blocked") => StoreError::Blocked,
         Some("gone") => StoreError::Lost,
         Some("unavailable") => StoreError::Unavailable(why),
+        None => StoreError::Absent(js_sys::Error::from(error).message().into()),
         _ => StoreError::Failed(why),
     }
 }

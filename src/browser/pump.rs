@@ -14,7 +14,7 @@ use super::vault::{self, Vault};
 use super::{account, answers, bytes, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{
-    Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, loss_known, not_there, rooms_of,
+    Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, loss_known, rooms_of,
 };
 use crate::json;
 use crate::list::Listed;
@@ -125,7 +125,7 @@ impl Pump {
     pub async fn open(name: String, opening: Opening, scope: Scope, sink: Sink) -> Result<Pump, ErrorInfo> {
         let Opening { in_memory, durability, rejects, page_tools, operator } = opening;
         for room in rooms_of(page_tools).iter() {
-            bring(&scope, room).await.map_err(|why| not_there(&why))?;
+            bring(&scope, room).await.map_err(|why| ErrorInfo::absent(&why))?;
         }
         let holder = env::title(&scope);
         let options = Options { name: name.clone(), page_tools, holder, operator };
@@ -178,7 +178,7 @@ impl Pump {
             match bring(&pump.0.scope, OF_FILES).await {
                 Ok(()) => bytes::send(&pump, id, request, blobs, by),
                 Err(why) if bytes::is_awaited(&pump, id) => {
-                    pump.deliver(Deliver::Reply(id, Err(not_there(&why))));
+                    pump.deliver(Deliver::Reply(id, Err(ErrorInfo::absent(&why))));
                 }
                 Err(_) => {}
             }

@@ -3,7 +3,6 @@
 //! Decides which rooms a command needs, by itself and its arguments, and whether a command builds on another. Leaves to
 //! others: which wire needs which room (`model/`), which schema (`tools/schema`), and what waits (`lacking`).
 
-use crate::error::{Code, ErrorInfo};
 use crate::harness::core::DEFAULT_SESSION;
 use crate::model::Wire;
 use crate::ports::Rows;
@@ -31,12 +30,6 @@ impl Doors {
 
 /// The room without which no files are read, sent or given back.
 pub const OF_FILES: Room = Room::Past;
-
-/// The error that a room does not come.
-pub fn not_there(why: &str) -> ErrorInfo {
-    ErrorInfo::new(Code::WasmUnavailable, why)
-        .hint("try again; after a deployment of a new version, reload the page")
-}
 
 /// The rooms that a command needs: those of its row, and those of the providers that it brings.
 pub(super) fn needed(request: &Request) -> Rooms {

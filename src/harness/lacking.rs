@@ -5,9 +5,10 @@
 //! commands that need it, ends no run, and is asked for again by the next command that needs it. Leaves to others: which
 //! rooms are needed (`doors`), and bringing them (the pump).
 
+use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
-use crate::harness::doors::{brings_rare_schema, builds_on, have_rare_schema, needed, not_there};
+use crate::harness::doors::{brings_rare_schema, builds_on, have_rare_schema, needed};
 use crate::harness::reads::After;
 use crate::ports::Millis;
 use crate::rooms::{Room, Rooms};
@@ -80,7 +81,7 @@ impl Harness {
             self.doors.here = self.doors.here.and(it);
             return;
         };
-        let error = not_there(&why);
+        let error = ErrorInfo::absent(&why);
         for (at, input) in std::mem::take(&mut self.deferred) {
             match input {
                 _ if !self.lacks(&input).has(room) => self.deferred.push((at, input)),

@@ -52,7 +52,7 @@ pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::secrets::Secrets;
 pub use core::stored::{FORMAT_KEY, LOST_KEY};
 pub use core::{DEFAULT_SESSION, Lifecycle, Options};
-pub use doors::{OF_FILES, not_there, rooms_of};
+pub use doors::{OF_FILES, rooms_of};
 pub use opening::{Found, Marker, loss_known};
 pub use runner::files::files;
 

@@ -18,6 +18,10 @@ use serde_json::Value;
 const MAX_MESSAGE: usize = 4096;
 const MAX_NAME: usize = 100;
 
+/// What to do where a connection or the network is gone. It is true of a run that waits and of one that has failed.
+const GOES_ON: &str =
+    "check the network: a run that waits goes on by itself, one that has failed goes on by resume()";
+
 /// What a provider says about a failure; empty where it does not say.
 #[derive(Default)]
 struct Told {
@@ -438,13 +442,16 @@ pub fn unmade(why: &str) -> ErrorInfo {
 
 /// An answer has begun, and its connection is gone.
 pub fn broken_off() -> ErrorInfo {
-    ErrorInfo::new(Code::StreamBroken, "the connection broke off in the middle of the answer")
-        .hint("check the network and send the message again")
+    ErrorInfo::new(Code::StreamBroken, "the connection broke off in the middle of the answer").hint(GOES_ON)
 }
 
 /// A request to this base URL has failed while the browser has no network; it is `error` where that needs none.
-pub fn without_network(mut error: ErrorInfo, base_url: &str) -> ErrorInfo {
-    error.provider.offline = !is_loopback(base_url);
+pub fn without_network(error: ErrorInfo, base_url: &str) -> ErrorInfo {
+    if is_loopback(base_url) {
+        return error;
+    }
+    let mut error = error.hint(GOES_ON);
+    error.provider.offline = true;
     error
 }
 
@@ -762,6 +769,19 @@ mod tests {
         assert!(here.contains("OLLAMA_ORIGINS") && here.contains("local") && !here.contains("OLLAMA_HOST"));
         assert!(hint("anthropic", "", "https://api.anthropic.com").contains("console"));
         assert!(hint("openai", "", "https://api.openai.com/v1").contains("origin"));
+    }
+
+    #[test]
+    fn a_run_that_waits_for_a_network_is_told_of_nothing_to_be_done() {
+        let preset = Preset::find("ollama", "").unwrap();
+        let failed = |base_url| without_network(no_answer(preset, base_url), base_url);
+        for error in [failed("https://ollama.example"), without_network(broken_off(), "")] {
+            let hint = error.hint.clone().unwrap();
+            assert!(error.provider.offline && hint.contains("goes on by itself"), "{hint}");
+            assert!(!hint.contains("OLLAMA") && !hint.contains("again"), "{hint}");
+        }
+        let here = failed("http://localhost:11434");
+        assert!(!here.provider.offline && here.hint.as_deref().unwrap().contains("start the server"));
     }
 
     #[test]

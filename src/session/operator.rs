@@ -96,9 +96,9 @@ pub(super) fn present(operator: Option<&Operator>, at: Millis) -> Result<&Operat
     let required = |message: &str| {
         ErrorInfo::new(Code::OperatorRequired, message).hint("say who works here with setOperator()")
     };
-    let operator = operator.ok_or_else(|| required("active operator session required; run craik login"))?;
+    let operator = operator.ok_or_else(|| required("active operator session required"))?;
     if operator.expires_at.is_some_and(|end| end <= at) {
-        return Err(required("the operator session has expired; run craik login"));
+        return Err(required("the operator session has expired"));
     }
     Ok(operator)
 }

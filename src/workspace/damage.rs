@@ -3,9 +3,9 @@
 //! Decides which pages are damaged, and what of each is whole. Each row has a hash, and the number of the change that wrote
 //! it. A row of `meta` says how many pages there are, and what these numbers add up to. Where that does not agree with
 //! the rows, the changes say which row is gone or is an older one. Promises: what was put in the place of a row is
-//! never told. A row that lies in another place is whole. What an earlier version wrote, without a hash, is believed
-//! as long as nothing contradicts it. That rows agree is seen with each read; what is wrong where they do not arrives
-//! with the room `upkeep`. Leaves to others: reading the rows, and telling of it (`harness/pages`).
+//! never told as the page's. A row that lies in another place is whole. What an earlier version wrote, without a hash, is
+//! believed as long as nothing contradicts it. That rows agree is seen with each read; what is wrong where they do not
+//! arrives with the room `upkeep`. Leaves to others: reading the rows, and telling of it (`harness/pages`).
 
 use super::lists;
 use super::page::{CHANGED, FORMAT, NEWER, Page, check, sealed};

@@ -198,7 +198,7 @@ fn who_is_not_the_owner_may_look_and_nothing_else() {
     assert_eq!(page.models.len(), 1, "the run goes on");
 
     page.must("setOperator", json!({ "operator": null }));
-    let nobody = "active operator session required; run craik login".to_owned();
+    let nobody = "active operator session required".to_owned();
     for (name, args) in [
         ("sessions.launch", json!({ "id": "z" })),
         ("sessions.list", json!({})),

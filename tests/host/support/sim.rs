@@ -769,7 +769,7 @@ impl World {
             self.note(match error {
                 StoreError::Conflict(..) => "commits: conflict",
                 StoreError::Quota => "commits: quota",
-                StoreError::Failed(_) => "commits: failed",
+                StoreError::Failed(_) | StoreError::Absent(_) => "commits: failed",
                 StoreError::Unavailable(_) => "commits: unavailable",
                 StoreError::Blocked => "commits: blocked",
                 StoreError::Newer => "commits: newer",

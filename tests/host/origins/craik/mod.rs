@@ -20,7 +20,7 @@
 //! | test_cli_agents.py @0fb40da5 | `sessions`; without exit codes and terminals |
 //! | agent_lifecycle_cli_launch_status_stop_restart | adapted: `boundary` is text for a terminal |
 //! | agent_cli_rejects_invalid_lifecycle_transitions | ported |
-//! | agent_cli_requires_active_operator_session | ported |
+//! | agent_cli_requires_active_operator_session | adapted: the texts end before the command of its command line |
 //! | agent_status_surfaces_tampered_session_hmac | `integrity`; that `status` shows it is the harness's case |
 //! | agent_cli_prompt_runs_provider_backed_session | adapted, as the prompt above |
 //! | agent_cli_recover_marks_failure_and_resume | ported |
