@@ -116,8 +116,8 @@ export class Agent extends Changing {
     });
     workspace.addEventListener("agent:notice", ({ detail }) => {
       const { kind, runId = "", parentRunId, attempt = 2, delayMs = 0, provider = "", error } = detail;
-      // The strip under the header says so, as long as the storage does.
-      if (kind === "storage_lost") return;
+      // The strip under the header says so, as long as the storage does; of a damaged session the list and its conversation do.
+      if (kind === "storage_lost" || (kind === "damaged" && !detail.pages)) return;
       if (kind === "holder") {
         this.moved = detail.holder ? "here" : "away";
         // It was taken from a tab that hangs: what that one was doing may go on.
@@ -125,7 +125,7 @@ export class Agent extends Changing {
         return this.changed();
       }
       if (kind === "damaged" || kind === "files") {
-        // Everything else works; what can be done about it, the error says, and of a page the page.
+        // Everything else works; what can be done about it, the error says, or the page.
         if (error) this.problem = error;
         return this.changed();
       }

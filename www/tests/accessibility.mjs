@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { kept, open, running, save, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
+import { kept, open, running, save, say, settled, start, streaming, tamper, useModel, withoutStorage, workspace } from "./browser.mjs";
 import { launchSession } from "./sessions.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -104,6 +104,28 @@ const STATES = {
     await page.locator("[data-tool=search_pages]").getByText("Schema of its arguments").click();
     await page.locator("[data-tool=search_pages]").getByTestId("run-tool").click();
     await page.getByTestId("tool-error").waitFor();
+  },
+  async "a damaged conversation"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await sessions(page);
+    await launchSession(page, "Damaged");
+    await drawerGone(page);
+    await say(page, "Hello");
+    await page.getByTestId("assistant-message").waitFor();
+    await settled(page);
+    await tamper(page, "entries", "Hello", "Hallo");
+    await page.reload();
+    await page.getByTestId("session-damaged").getByText("Other ways on").click();
+  },
+  async "a damaged page of which nothing can be read"({ page }) {
+    await start(page);
+    await tamper(page, "pages", "brass key", "wrong key");
+    await page.reload();
+    await page.getByTestId("conversation-panel").waitFor();
+    await page.evaluate(() => (location.hash = "#/page/chapter-1"));
+    await page.getByTestId("restore-damaged").click();
+    await page.getByTestId("page-damaged").getByRole("alert").waitFor();
   },
   async "sessions: answering, new, failed, one being renamed"({ page, model, visit }) {
     await useModel(visit, model);

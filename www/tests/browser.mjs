@@ -140,3 +140,18 @@ export function workspace(page, name = "notes") {
     window.ws = await openWorkspace(name);
   }, name);
 }
+
+/** Changes stored rows, past the package. */
+export function tamper(page, table, from, to) {
+  return page.evaluate(async ([table, from, to]) => {
+    const db = await new Promise((go, no) => Object.assign(indexedDB.open("lodger:notes"), { onsuccess: (e) => go(e.target.result), onerror: no }));
+    const transaction = db.transaction(table, "readwrite");
+    transaction.objectStore(table).openCursor().onsuccess = ({ target: { result: cursor } }) => {
+      if (!cursor) return;
+      if (cursor.value.includes(from)) cursor.update(cursor.value.replaceAll(from, to));
+      cursor.continue();
+    };
+    await new Promise((go, no) => Object.assign(transaction, { oncomplete: go, onabort: no }));
+    db.close();
+  }, [table, from, to]);
+}

@@ -1,6 +1,6 @@
 // Reading and changing pages by hand.
 import assert from "node:assert/strict";
-import { open, start } from "./browser.mjs";
+import { open, start, tamper } from "./browser.mjs";
 
 /** Waits for this title and no other: "Keys" is a part of "Notes on keys". */
 const title = (page, text) => page.getByTestId("page-title").and(page.getByRole("heading", { name: text, exact: true })).waitFor();
@@ -34,6 +34,51 @@ export const tests = {
     await page.getByRole("button", { name: "Restore this version" }).click();
     await page.locator(".page-text").getByText("brass key").waitFor();
     assert.equal(await page.locator(".page-text").innerText(), before);
+  },
+
+  async "a damaged page says what restoring can do, and is restored"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await page.getByRole("treeitem", { name: "Chapter 1" }).click();
+    await page.getByTestId("edit-page").click();
+    await page.getByTestId("page-editor").fill("A new beginning.");
+    await page.getByTestId("save-page").click();
+    await page.locator(".page-text").getByText("A new beginning.").waitFor();
+    await tamper(page, "pages", "A new beginning.", "A bad beginning.");
+    await page.reload();
+    const panel = page.getByTestId("page-damaged");
+    await panel.filter({ hasText: "Restoring brings back the last version that can be read, if there is one." }).waitFor();
+    await panel.getByRole("button", { name: "Restore it" }).click();
+    await title(page, "Chapter 1");
+    await page.locator(".page-text").getByText("brass key").waitFor();
+    // The button that was pressed is gone.
+    await page.waitForFunction(() => document.activeElement.matches(".page-pane *"));
+  },
+
+  async "where nothing of a page can be read, restoring says so, and the trash is all that is left"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await page.getByRole("treeitem", { name: "Chapter 1" }).click();
+    await page.locator(".page-text").getByText("brass key").waitFor();
+    await tamper(page, "pages", "brass key", "wrong key");
+    await page.reload();
+    const panel = page.getByTestId("page-damaged");
+    assert.equal(await panel.getByText("Nothing of it can be read").count(), 0);
+    await panel.getByRole("button", { name: "Restore it" }).click();
+    await panel.getByRole("alert").filter({ hasText: "Nothing of it can be read any more, no earlier version either." }).waitFor();
+    assert.deepEqual(await panel.getByRole("button").allInnerTexts(), ["Move it to the trash"]);
+    assert.equal(await panel.getByText("Restoring brings back").count(), 0);
+    // It is said once.
+    assert.equal(await page.getByRole("alert").filter({ hasText: "read any more" }).count(), 1);
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.testid), "delete-damaged");
+    await page.keyboard.press("Enter");
+    await page.locator(".toast").filter({ hasText: "is in the trash." }).waitFor();
+    await panel.waitFor({ state: "detached" });
+    // Another damaged page is asked anew.
+    await tamper(page, "pages", "History of Greece", "History of Crete");
+    await page.reload();
+    await page.evaluate(() => (location.hash = "#/page/history-of-greece"));
+    await panel.getByRole("button", { name: "Restore it" }).waitFor();
   },
 
   async "create, rename, move, delete, undo"({ page, base }) {

@@ -1,6 +1,8 @@
 // Sessions with names: launched, changed, left and found again, each with its own conversation, draft and place.
 import assert from "node:assert/strict";
-import { kept, open, running, save, say, settled, start, streaming, titled, useModel, workspace } from "./browser.mjs";
+import { readFileSync } from "node:fs";
+import { kept, open, running, save, say, settled, start, streaming, tamper, titled, useModel, workspace } from "./browser.mjs";
+import { another } from "./tabs.mjs";
 
 /** A session of this name, launched as a person does. */
 export async function launchSession(page, name) {
@@ -55,6 +57,24 @@ async function lost(t) {
   await shows(page, "Dragons");
   await useModel(visit, model);
 }
+
+/** A session with a message that cannot be read any more; it is shown, and the agent is not started again. */
+export async function damaged(t) {
+  const { page } = t;
+  await begin(t);
+  await answered(page, "The first message");
+  await answered(page, "The second message");
+  await tamper(page, "entries", "The second message", "The worst message");
+  await page.reload();
+  await shows(page, "Dragons");
+  await note(page).waitFor();
+}
+
+/** What is said of a damaged session, and offered, in its conversation. */
+const note = (page) => page.getByTestId("session-damaged");
+
+/** The names of the buttons in view. */
+const offered = (within) => within.locator("button:visible").evaluateAll((buttons) => buttons.map((button) => button.getAttribute("aria-label")));
 
 export const tests = {
   async "a session that is launched while the list is read is shown and stays; one that is removed meanwhile is gone"({ page, base }) {
@@ -360,42 +380,163 @@ export const tests = {
     assert.equal(await page.locator(".agent-of").innerText(), "Agent\nRunning");
   },
 
-  async "a session that was changed from outside is shown as such, beside the others"(t) {
+  async "a damaged session is named in the list by a sign and a word, above the others, and nothing is offered there that would be refused"(t) {
     const { page } = t;
     await begin(t);
     await answered(page);
-    await tamper(page, "heads", '"status":"idle"', '"status":"stopped"');
+    await launchSession(page, "Whole");
+    await answered(page);
+    await tamper(page, "heads", '"display_name":"Dragons"', '"display_name":"Wagons"');
     await page.reload();
-    await row(page, "Dragons").locator(".session-verdict").waitFor();
-    await page.getByTestId("session-tampered").filter({ hasText: "Changed from outside" }).waitFor();
-    assert.equal(await row(page, "Main conversation").count(), 1);
-    assert.equal(await row(page, "Dragons").getByTestId("go-on").isVisible(), false);
+    await row(page, "Wagons").locator(".session-status", { hasText: /^damaged$/ }).waitFor();
+    assert.equal(await row(page, "Wagons").locator(".session-mark [data-icon=alert]").count(), 1);
+    assert.deepEqual(await names(page), ["Wagons", "Whole", "Main conversation"]);
+    assert.equal(await page.locator("[data-mood=damaged]").count(), 1);
+    await row(page, "Wagons").hover();
+    assert.deepEqual(await offered(row(page, "Wagons").locator(".session-tools")), ["Remove Wagons"]);
+    await row(page, "Wagons").getByTestId("open-session").focus();
+    await page.keyboard.press("F2");
+    assert.equal(await page.getByTestId("session-name-field").count(), 0);
+    assert.equal(await page.getByTestId("session-damaged").count(), 0);
   },
 
-  async "one that was changed from outside shows what is whole of it and says so, keeps the text, and is removed at once"(t) {
+  async "what can be read of a damaged conversation is made whole in its place, and goes on, in both tabs"(t) {
     const { page } = t;
-    await begin(t);
-    await answered(page);
-    await tamper(page, "heads", '"status":"idle"', '"status":"stopped"');
-    await page.reload();
-    const note = page.locator(".docked[data-testid=session-tampered]");
-    await note.filter({ hasText: "Changed from outside" }).waitFor();
-    // The rows are whole; whether they are all is not known.
+    await damaged(t);
+    const other = await another(t);
+    await note(other).waitFor();
     await page.getByText("Something that was said here cannot be read any more").waitFor();
+    assert.deepEqual(await note(page).getByRole("button").allInnerTexts(), ["Make it whole", "Save its file", "Remove it"]);
+    // Neither of these would be taken.
+    assert.equal(await page.getByRole("button", { name: "Clear conversation" }).count(), 0);
+    assert.equal(await page.locator("[data-action=edit-message]").locator("visible=true").count(), 0);
+    await note(page).getByRole("button", { name: "Make it whole" }).click();
+    await page.getByText("“Dragons” goes on with what can still be read.").waitFor();
+    for (const tab of [page, other]) {
+      await note(tab).waitFor({ state: "detached" });
+      await tab.locator("[data-mood=damaged]").waitFor({ state: "detached" });
+    }
+    await page.getByTestId("system-message").waitFor({ state: "detached" });
+    await page.getByText("The first message").waitFor();
+    assert.deepEqual((await names(page)).sort(), ["Dragons", "Main conversation"]);
+    // The button that was pressed is gone.
+    assert.equal(await page.evaluate(() => document.activeElement.id), "message");
+    await start(page);
+    await answered(page, "And now?");
+    await other.getByText("And now?").waitFor();
+    await other.getByTestId("system-message").waitFor({ state: "detached" });
+    await page.reload();
+    await shows(page, "Dragons");
+    await page.getByText("And now?").waitFor();
+    await row(page, "Dragons").locator(".session-status", { hasText: /^idle$/ }).waitFor();
+    assert.equal(await note(page).count(), 0);
+  },
+
+  async "a damaged conversation says why it sends nothing and keeps the text, is saved as it is, and removed once that is confirmed"(t) {
+    const { page } = t;
+    await damaged(t);
+    await page.locator("[data-testid=composer][placeholder='This conversation is damaged']").waitFor();
     await say(page, "Are you there?");
-    await page.locator(".composer-hint").filter({ hasText: "changed from outside" }).waitFor();
+    await page.locator(".composer-hint").filter({ hasText: "This conversation is damaged. Your text stays here" }).waitFor();
     assert.equal(await page.getByTestId("composer").inputValue(), "Are you there?");
+    assert.equal(await page.getByTestId("problem").count(), 0);
+    const [download] = await Promise.all([page.waitForEvent("download"), note(page).getByRole("button", { name: "Save its file" }).click()]);
+    assert.equal(download.suggestedFilename(), "Dragons.jsonl");
+    const text = readFileSync(await download.path(), "utf8");
+    assert.match(text, /^\{"damaged":/m);
+    assert.match(text, /The worst message/);
     await page.getByTestId("open-journal").click();
-    await page.locator("[data-testid=journal] [data-verdict=tampered]").waitFor();
-    // Nothing is offered that would be refused.
-    assert.deepEqual(await page.locator(".journal-actions button").allInnerTexts(), ["Remove"]);
-    assert.deepEqual(await note.getByRole("button").allInnerTexts(), ["Show its journal", "Remove it"]);
-    await note.getByRole("button", { name: "Remove it" }).click();
+    await page.locator("[data-testid=journal] [data-verdict=tampered]").filter({ hasText: "Not as written" }).waitFor();
+    assert.deepEqual(await page.locator(".journal-actions button").allInnerTexts(), ["Journal", "Markdown", "JSON", "Remove"]);
+    const ask = page.getByTestId("ask");
+    await note(page).getByRole("button", { name: "Remove it" }).click();
+    await ask.getByRole("button", { name: "Cancel" }).click();
+    assert.equal(await row(page, "Dragons").count(), 1);
+    await note(page).getByRole("button", { name: "Remove it" }).click();
+    await ask.filter({ hasText: "for good" }).getByRole("button", { name: "Remove" }).click();
     await shows(page, "Conversation");
     await row(page, "Dragons").waitFor({ state: "detached" });
     const toast = page.locator(".toast").filter({ hasText: "“Dragons” is removed." });
     await toast.waitFor();
     assert.equal(await toast.getByRole("button", { name: "Undo" }).count(), 0);
+  },
+
+  async "a whole copy of a damaged conversation is made beside it"(t) {
+    const { page } = t;
+    await damaged(t);
+    await note(page).getByText("Other ways on").click();
+    await note(page).getByRole("button", { name: "Make a whole copy, and keep this one" }).click();
+    await shows(page, "Dragons 2");
+    await note(page).waitFor({ state: "detached" });
+    await page.getByText("The first message").waitFor();
+    await row(page, "Dragons").locator(".session-status", { hasText: /^damaged$/ }).waitFor();
+  },
+
+  async "where nothing of a conversation can be read, it can be removed and nothing else"(t) {
+    const { page } = t;
+    await begin(t);
+    await answered(page);
+    const id = await row(page, "Dragons").getAttribute("data-session");
+    // Its rows are those of the first session.
+    await page.evaluate(async (id) => {
+      const result = (request) => new Promise((go, no) => Object.assign(request, { onsuccess: () => go(request.result), onerror: no }));
+      const db = await result(indexedDB.open("lodger:notes"));
+      const transaction = db.transaction(["entries", "heads"], "readwrite");
+      for (const table of ["entries", "heads"]) {
+        const store = transaction.objectStore(table);
+        const [keys, rows] = await Promise.all([result(store.getAllKeys()), result(store.getAll())]);
+        for (const key of keys) if (key[0] === id) store.delete(key);
+        for (const [at, key] of keys.entries()) if (key[0] === "default") store.put(rows[at], [id, ...key.slice(1)]);
+      }
+      await new Promise((go) => (transaction.oncomplete = go));
+      db.close();
+    }, id);
+    await page.reload();
+    await page.getByText("Nothing of it can be read").waitFor();
+    assert.deepEqual(await note(page).getByRole("button").allInnerTexts(), ["Remove it"]);
+    await note(page).getByRole("button", { name: "Remove it" }).click();
+    await page.getByTestId("ask").getByRole("button", { name: "Remove" }).click();
+    await page.locator(`[data-session=${id}]`).waitFor({ state: "detached" });
+    await shows(page, "Conversation");
+  },
+
+  async "the first conversation, damaged, is begun anew"(t) {
+    const { page, base, model, visit } = t;
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await answered(page, "The first message");
+    await tamper(page, "entries", "The first message", "The worst message");
+    await page.reload();
+    await note(page).waitFor();
+    assert.deepEqual(await note(page).getByRole("button").allInnerTexts(), ["Make it whole", "Save its file", "Begin anew"]);
+    await row(page, "Main conversation").locator(".session-status", { hasText: /^damaged$/ }).waitFor();
+    await note(page).getByRole("button", { name: "Begin anew" }).click();
+    await page.getByTestId("ask").filter({ hasText: "so is the record of what was done in it" }).getByRole("button", { name: "Begin anew" }).click();
+    await note(page).waitFor({ state: "detached" });
+    await page.locator("[data-mood=damaged]").waitFor({ state: "detached" });
+    await start(page);
+    await answered(page, "Anew");
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+  },
+
+  async "one that is found damaged when the agent starts is named, also while another is shown"(t) {
+    const { page } = t;
+    await lost(t);
+    await choose(page, "Main conversation");
+    await tamper(page, "entries", "this one is held", "this one is healed");
+    await page.reload();
+    await row(page, "Dragons").waitFor();
+    assert.equal(await page.locator("[data-mood=damaged]").count(), 0);
+    await useModel(t.visit, t.model);
+    await start(page);
+    await page.locator(".toast").filter({ hasText: "“Dragons” is damaged. Open it to see what can be done." }).waitFor();
+    await row(page, "Dragons").locator(".session-status", { hasText: /^damaged$/ }).waitFor();
+    assert.equal(await page.getByTestId("problem").count(), 0);
+    await choose(page, "Dragons");
+    await note(page).getByRole("button", { name: "Make it whole" }).click();
+    await note(page).waitFor({ state: "detached" });
+    await answered(page, "And now?");
   },
 
   async "a journal whose rows were changed is found out when its session is shown, and stays so"(t) {
@@ -408,10 +549,11 @@ export const tests = {
     await page.reload();
     await row(page, "Dragons").waitFor();
     // A list judges records alone.
-    assert.equal(await row(page, "Dragons").locator(".session-verdict").isVisible(), false);
+    assert.equal(await page.locator("[data-mood=damaged]").count(), 0);
     await choose(page, "Dragons");
-    await row(page, "Dragons").locator(".session-verdict").waitFor();
-    await page.getByTestId("session-tampered").getByRole("button", { name: "Show its journal" }).click();
+    await row(page, "Dragons").locator("xpath=self::*[@data-mood='damaged']").waitFor();
+    await note(page).getByText("Other ways on").click();
+    await note(page).getByRole("button", { name: "Show its journal" }).click();
     // What is whole is shown, and where it is not.
     await page.getByTestId("journal-search").fill("damaged");
     await page.locator(".journal-list").getByText("damaged").first().waitFor();
@@ -419,7 +561,7 @@ export const tests = {
     assert.equal(await page.getByText("The worst message").count(), 0);
     await launchSession(page, "Another");
     await running(page);
-    assert.equal(await row(page, "Dragons").locator(".session-verdict").isVisible(), true);
+    assert.equal(await row(page, "Dragons").getAttribute("data-mood"), "damaged");
   },
 
   async "removed, and brought back in time; the focus stays in the list"(t) {
@@ -538,19 +680,4 @@ export const tests = {
 /** Waits until the reader is where they were, give or take a line that was laid out anew. */
 function near(page, place) {
   return page.waitForFunction((place) => Math.abs(document.querySelector("[role=log]").scrollTop - place) < 60, place);
-}
-
-/** Changes stored rows, past the package. */
-function tamper(page, table, from, to) {
-  return page.evaluate(async ([table, from, to]) => {
-    const db = await new Promise((go, no) => Object.assign(indexedDB.open("lodger:notes"), { onsuccess: (e) => go(e.target.result), onerror: no }));
-    const transaction = db.transaction(table, "readwrite");
-    transaction.objectStore(table).openCursor().onsuccess = ({ target: { result: cursor } }) => {
-      if (!cursor) return;
-      if (cursor.value.includes(from)) cursor.update(cursor.value.replaceAll(from, to));
-      cursor.continue();
-    };
-    await new Promise((go, no) => Object.assign(transaction, { oncomplete: go, onabort: no }));
-    db.close();
-  }, [table, from, to]);
 }

@@ -11,11 +11,10 @@ import { onAction } from "../shell/dom.ts";
 import { icon } from "../shell/icons.ts";
 import { MAIN } from "../sessions/places.ts";
 import { stillOf, type SessionStore } from "../sessions/store.ts";
-import { verdictOf } from "../sessions/words.ts";
 import { takeDrops } from "../shell/drops.ts";
 import type { Speech } from "./speech.ts";
 import { PermissionCard } from "../permission/card.ts";
-import { duration, reason, sentence, told } from "../words.ts";
+import { duration, reason, told } from "../words.ts";
 import { Composer } from "./composer.ts";
 import { QueueList } from "./queue.ts";
 import { Thread } from "./thread.ts";
@@ -79,19 +78,19 @@ export class ConversationPanel extends Component {
   protected override render(): TemplateResult {
     const { agent } = this;
     const empty = agent.shown.messages.length === 0;
-    const { current, tampered } = this.sessions;
+    const { current, damaged } = this.sessions;
     const named = agent.session !== MAIN;
     return html`
       <section class="conversation" aria-label="Conversation" data-testid="conversation-panel" data-status=${agent.snapshot.status} ?data-still=${this.sessions.needed !== ""} data-region>
         <header class="pane-head">
           <h2 title=${current && named ? current.name : nothing} data-testid="conversation-name">${current && named ? current.name : "Conversation"}</h2>
           ${this.#state()}
-          ${empty ? nothing : html`<button type="button" class="ghost icon-only" data-action="clear" aria-label="Clear conversation" title="Clear conversation">${icon("eraser")}</button>`}
+          ${empty || damaged ? nothing : html`<button type="button" class="ghost icon-only" data-action="clear" aria-label="Clear conversation" title="Clear conversation">${icon("eraser")}</button>`}
           ${agent.running
             ? html`<button type="button" class="ghost icon-only" data-action="stop-agent" aria-label="Stop Agent" title="Stop Agent">${icon("power")}</button>`
             : nothing}
         </header>
-        ${empty && agent.snapshot.status !== "loading" ? (tampered ? this.#tampered() : named ? this.#begin() : this.#welcome()) : nothing}
+        ${empty && agent.snapshot.status !== "loading" ? (damaged ? this.#unread() : named ? this.#begin() : this.#welcome()) : nothing}
         <div class="thread-place" ?hidden=${empty}>${this.thread.element}</div>
         <div class="dock">${this.#problem()}${this.#elsewhere()}${agent.looksBack ? this.#looksBack() : nothing}${this.#standsStill() ?? (empty && !named ? nothing : this.#stopped())}${this.card}${this.queue}${this.composer.element}${this.#destination()}${empty ? nothing : this.#spent()}</div>
       </section>
@@ -142,36 +141,42 @@ export class ConversationPanel extends Component {
       <p class="muted">Nothing was said yet. It lasts over reloads, has a record of its own, and is answered by ${label}. “exit” ends it.</p></div>`;
   }
 
-  /** A session that somebody has changed past this page, so that nothing of it is shown. */
-  #tampered(): TemplateResult {
-    const { word, text, icon: sign } = verdictOf("tampered");
-    const { error } = this.agent.snapshot;
-    return html`<div class="welcome" data-testid="session-tampered" data-code=${error?.code ?? nothing}><div class="welcome-mark danger">${icon(sign)}</div>
-      <h3>${word}</h3>
-      <p>${text}</p>
-      ${error ? html`<p class="muted">${sentence(error.message, true)}</p>` : nothing}
-      ${this.#tamperedWays()}</div>`;
+  /** A damaged session of which nothing can be shown; what can be done about it stands below. */
+  #unread(): TemplateResult {
+    return html`<div class="welcome"><div class="welcome-mark danger">${icon("alert")}</div><h3>Nothing of it can be read</h3></div>`;
   }
 
-  /** What can be done with it. */
-  #tamperedWays(): TemplateResult {
-    const { session } = this.agent;
-    return html`<div class="row">
-      ${this.sessions.readable ? html`<button type="button" data-action="show-journal">${icon("journal")}Show its journal</button>` : nothing}
-      ${session === MAIN ? nothing : html`<button type="button" class="danger" @click=${() => void this.sessions.remove(session)} title="At once, and for good">${icon("trash")}Remove it</button>`}
-    </div>`;
+  /** A session that is damaged: what can be done with it. */
+  #damaged(): TemplateResult {
+    const { agent, sessions } = this;
+    const { session } = agent;
+    // What the package cannot even look at, it cannot make whole or save either.
+    const readable = agent.snapshot.error?.code !== "corrupt";
+    // Where the list is not beside it, a refusal is told here.
+    const refused = matchMedia("(max-width: 899px)").matches && sessions.problem ? told(sessions.problem).text : "";
+    return html`<div class="note warn docked" data-testid="session-damaged">${icon("alert")}
+      <p>This conversation is damaged.<span class="hint">Your browser has lost ${readable ? "a part of it" : "it"}, or something has changed it.${readable ? " Made whole, it goes on with what can still be read." : ""}</span>${refused ? html`<span class="hint">${refused}</span>` : nothing}</p>
+      <div class="row">
+        ${readable
+          ? html`<button type="button" class="primary" @click=${() => void sessions.salvage(session, true)} data-testid="salvage">Make it whole</button>
+              <button type="button" class="small" @click=${() => void sessions.save(session)} title="With what is damaged, as it is stored">Save its file</button>`
+          : nothing}
+        ${session === MAIN
+          ? html`<button type="button" class="small" data-action="clear">Begin anew</button>`
+          : html`<button type="button" class="small" @click=${() => void sessions.remove(session)}>Remove it</button>`}
+      </div>
+      ${readable
+        ? html`<details class="support"><summary>${icon("chevron")}Other ways on</summary><div class="row">
+            <button type="button" class="small" @click=${() => void sessions.salvage(session, false)}>Make a whole copy, and keep this one</button>
+            <button type="button" class="small" data-action="show-journal">Show its journal</button></div></details>`
+        : nothing}</div>`;
   }
 
   /** The session takes no prompts: what to do about it. Null where it takes them. */
-  #standsStill(): TemplateResult | typeof nothing | null {
+  #standsStill(): TemplateResult | null {
     const { agent } = this;
-    const { current, tampered } = this.sessions;
-    if (tampered) {
-      // It stands in place of the conversation.
-      if (agent.shown.messages.length === 0) return nothing;
-      const { word, text, icon: sign } = verdictOf("tampered");
-      return html`<div class="note danger docked" data-testid="session-tampered">${icon(sign)}<p>${word}.<span class="hint">${text}</span></p>${this.#tamperedWays()}</div>`;
-    }
+    const { current, damaged } = this.sessions;
+    if (damaged) return this.#damaged();
     if (!current || agent.busy) return null;
     const way = stillOf(current);
     if (!way) return null;

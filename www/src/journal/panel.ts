@@ -21,7 +21,7 @@ import { messageIn, SAID, KINDS, type Kind, type Line, type Timeline } from "./t
 
 const HEIGHT = 32;
 const HEIGHT_TOUCH = 44;
-const FORMATS = [["journal", "Journal", "jsonl"], ["markdown", "Markdown", "md"], ["json", "JSON", "json"]] as const;
+const FORMATS = [["journal", "Journal"], ["markdown", "Markdown"], ["json", "JSON"]] as const;
 
 /** What of a message is shown: those of a run, and the tool call in it. */
 export interface Place {
@@ -182,17 +182,17 @@ export class JournalPanel extends Component {
       ${verdict === "tampered" ? nothing : this.#wayOn(state)}
       <details class="support" data-testid="session-facts"><summary>${icon("chevron")}About this session</summary><dl>${facts.map(([term, value]) => (value ? html`<div><dt>${term}</dt><dd>${value}</dd></div>` : nothing))}</dl></details>
       <div class="journal-actions">
-        ${verdict === "tampered" ? nothing : this.#commands(id, name, state)}
+        ${verdict !== "tampered" && active(state) && id !== MAIN ? html`<button type="button" @click=${() => void this.sessions.stop(id)} data-testid="stop-session">${icon("stop")}Stop session</button>` : nothing}
+        <span class="journal-export" role="group" aria-label="Export"><span aria-hidden="true">Export</span>${FORMATS.map(([format, label]) => html`<button type="button" @click=${() => void this.sessions.save(id, format)} data-testid=${`export-${format}`} aria-label=${`Export as ${label}`}>${icon("download")}${label}</button>`)}</span>
+        ${verdict === "tampered" ? nothing : this.#again(id)}
         ${id === MAIN ? nothing : html`<button type="button" class="ghost" @click=${() => void this.sessions.remove(id)} data-testid="remove-session">${icon("trash")}Remove</button>`}
       </div>
       ${this.#result()}`;
   }
 
-  /** What can be done with a session that is what was written. */
-  #commands(id: string, name: string, state: Listed["state"]): TemplateResult {
-    return html`${active(state) && id !== MAIN ? html`<button type="button" @click=${() => void this.sessions.stop(id)} data-testid="stop-session">${icon("stop")}Stop session</button>` : nothing}
-        <span class="journal-export" role="group" aria-label="Export"><span aria-hidden="true">Export</span>${FORMATS.map(([format, label, end]) => html`<button type="button" @click=${() => void this.#export(id, name, format, end)} data-testid=${`export-${format}`} aria-label=${`Export as ${label}`}>${icon("download")}${label}</button>`)}</span>
-        <button type="button" @click=${() => void this.#replay(id)} ?disabled=${this.#replayed?.state === "running"} data-testid="replay">${icon("replay")}Replay</button>
+  /** What needs all that was written. */
+  #again(id: string): TemplateResult {
+    return html`<button type="button" @click=${() => void this.#replay(id)} ?disabled=${this.#replayed?.state === "running"} data-testid="replay">${icon("replay")}Replay</button>
         <button type="button" @click=${() => void this.sessions.fork(id)} data-testid="fork">${icon("fork")}Fork</button>`;
   }
 
@@ -236,7 +236,7 @@ export class JournalPanel extends Component {
     return {
       close: () => this.#close(),
       // What was erased cannot be forked.
-      fork: seq <= this.journal.timeline.cleared || this.sessions.tampered ? null : () => void this.sessions.fork(this.agent.session, seq),
+      fork: seq <= this.journal.timeline.cleared || this.sessions.damaged ? null : () => void this.sessions.fork(this.agent.session, seq),
       chat: shown ? () => this.onPlace(place) : null,
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
     };
@@ -303,20 +303,6 @@ export class JournalPanel extends Component {
     this.onPlace(null);
     this.requestUpdate();
     void this.updateComplete.then(() => this.contains(document.activeElement) || document.activeElement === document.body ? this.#list.show(String(seq), true) : undefined);
-  }
-
-  async #export(id: string, name: string, format: "journal" | "markdown" | "json", end: string): Promise<void> {
-    try {
-      const blob = await this.agent.workspace.sessions.export(id, { format });
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(blob);
-      link.download = `${name.replace(/[^\p{L}\p{N} _-]+/gu, "").trim() || id}.${end}`;
-      link.click();
-      // The browser has begun to save it by then.
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    } catch (error) {
-      this.sessions.refused(error);
-    }
   }
 
   async #replay(id: string): Promise<void> {

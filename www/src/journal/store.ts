@@ -2,7 +2,7 @@
 //
 // Decides: how much is read at once, and when it is read again. Promises: the page stays usable while ten thousand
 // entries come. Only what is new is read of a journal that has grown. One whose conversation was cleared is read anew.
-// One that was changed from outside is shown up to where that was done. Leaves to others: what an entry means
+// One that is damaged says where it is. Leaves to others: what an entry means
 // (`timeline.ts`).
 import type { ErrorInfo, SessionEvent } from "lodger";
 import type { Agent } from "../agent.ts";

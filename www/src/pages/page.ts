@@ -50,6 +50,10 @@ export class PageView extends Component {
     </section>`;
   }
 
+  protected override refocus(): void {
+    this.querySelector<HTMLElement>("[data-testid=edit-page], [data-testid=delete-damaged]")?.focus();
+  }
+
   #page(open: Open): TemplateResult {
     const { page, backlinks } = open;
     return html`
@@ -117,10 +121,12 @@ export class PageView extends Component {
   #damaged({ slug, title, damaged }: PageNode): TemplateResult {
     if (damaged?.code === "newer_version") return html`<div class="blank" data-testid="page-damaged"><h2>${title}</h2><p>A newer version has written this page. Load the site again to read it.</p></div>`;
     return html`<div class="blank" data-testid="page-damaged"><h2>${title}</h2>
-      <p>This page cannot be read any more: your browser has stored it wrongly, or something has changed it. All other pages are as they were.</p>
-      <p class="muted">Restoring brings back the newest text that is left of it.</p>
+      <p>This page cannot be read any more: your browser has stored it wrongly, or something has changed it.</p>
+      ${this.pages.lost
+        ? html`<p role="alert">Nothing of it can be read any more, no earlier version either. The trash keeps what is still stored of it.</p>`
+        : html`<p class="muted">Restoring brings back the last version that can be read, if there is one.</p>`}
       <div class="row">
-        <button type="button" class="primary" @click=${() => this.pages.restore(slug)} data-testid="restore-damaged">${icon("undo")}Restore it</button>
+        ${this.pages.lost ? nothing : html`<button type="button" class="primary" @click=${() => this.pages.restore(slug)} data-testid="restore-damaged">${icon("undo")}Restore it</button>`}
         <button type="button" @click=${() => this.pages.delete(slug, title)} data-testid="delete-damaged">${icon("trash")}Move it to the trash</button>
       </div></div>`;
   }

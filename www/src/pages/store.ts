@@ -31,6 +31,8 @@ export class PageStore extends Changing {
   missing: string | null = null;
   /** The page in the address cannot be read. */
   damaged: PageNode | null = null;
+  /** Restoring it was tried: nothing of it can be read. */
+  lost = false;
   problem: ErrorInfo | null = null;
   notice: Notice | null = null;
   /** The agent has changed the open page to this version. */
@@ -167,7 +169,9 @@ export class PageStore extends Changing {
   async restore(slug: string): Promise<void> {
     const page = await this.act("Restoring", () => this.workspace.pages.restore(slug));
     if (!page) {
-      if (this.damaged && this.problem?.code === "corrupt") this.problem = { ...this.problem, message: "nothing of this page can be read any more", hint: "You can move it to the trash." };
+      this.lost = this.damaged?.slug === slug && this.problem?.code === "corrupt";
+      // The page says it itself.
+      if (this.lost) this.problem = null;
       return this.changed();
     }
     if (location.hash === PageStore.href(page.slug)) await this.#route();
@@ -247,7 +251,7 @@ export class PageStore extends Changing {
       }
     }
     if (slug && slug === this.open?.page.slug) return this.changed();
-    Object.assign(this, { editing: false, problem: null, changedTo: null });
+    Object.assign(this, { editing: false, problem: null, changedTo: null, lost: false });
     if (!slug) Object.assign(this, { open: null, missing: null, damaged: null });
     else {
       try {

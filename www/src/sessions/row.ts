@@ -8,7 +8,7 @@ import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import type { Row } from "../shell/window-list.ts";
 import { usageOf, type Listed } from "./store.ts";
-import { active, activityOf, ago, holderOf, standing, verdictOf, wayOn } from "./words.ts";
+import { active, activityOf, ago, holderOf, standing, wayOn } from "./words.ts";
 import { MAIN } from "./places.ts";
 
 /** What a row asks of its list. */
@@ -30,7 +30,6 @@ export class SessionRow implements Row<Listed> {
   readonly #mark = h("span", { class: "session-mark", "aria-hidden": "true" });
   readonly #dot = h("span", { class: "activity-dot", hidden: true, "data-testid": "activity" });
   readonly #name = h("span", { class: "session-name" });
-  readonly #verdict = h("span", { class: "session-verdict", hidden: true });
   readonly #time = h("span", { class: "session-time" });
   readonly #status = h("span", { class: "session-status" });
   readonly #line = h("span", { class: "session-line" });
@@ -40,7 +39,7 @@ export class SessionRow implements Row<Listed> {
     { type: "button", class: "session-open", "data-action": "open-session", "data-stop": true, "data-testid": "open-session" },
     h("span", { class: "session-signs" }, this.#mark, this.#dot),
     h("span", { class: "session-text" },
-      h("span", { class: "session-top" }, this.#name, this.#verdict, this.#time),
+      h("span", { class: "session-top" }, this.#name, this.#time),
       h("span", { class: "session-middle" }, this.#status, this.#line),
       this.#facts),
   );
@@ -87,8 +86,6 @@ export class SessionRow implements Row<Listed> {
     setText(this.#time, ago(at));
     setText(this.#status, word);
     setText(this.#line, line ?? "");
-    this.#verdict.hidden = verdict !== "tampered";
-    if (verdict === "tampered" && !this.#verdict.hasChildNodes()) this.#verdict.append(iconNode("tampered"), h("span", { class: "visually-hidden" }, verdictOf(verdict).word));
     setText(this.#facts, this.#factsOf(listed));
     // The one that is shown has it in its conversation.
     const way = verdict === "tampered" || current ? null : wayOn(state);
@@ -99,6 +96,7 @@ export class SessionRow implements Row<Listed> {
     this.#bench.setAttribute("aria-label", `Bench ${name}`);
     this.#archive.hidden = verdict === "tampered" || mood === "archived" || mood === "works" || mood === "asks";
     this.#archive.setAttribute("aria-label", `Archive ${name}`);
+    this.#rename.hidden = verdict === "tampered";
     this.#rename.setAttribute("aria-label", `Rename ${name}`);
     this.#remove.setAttribute("aria-label", `Remove ${name}`);
     // The workspace's own conversation is cleared, not removed.
@@ -113,7 +111,7 @@ export class SessionRow implements Row<Listed> {
   /** Its name becomes a field. */
   rename(): void {
     const listed = this.#shown;
-    if (!listed || this.#form) return;
+    if (!listed || this.#form || this.#rename.hidden) return;
     const field = h("input", { type: "text", "aria-label": `New name of ${listed.name}`, maxlength: 64, autocomplete: "off", "data-testid": "session-name-field" });
     field.value = listed.state.display_name ?? "";
     field.placeholder = listed.name;

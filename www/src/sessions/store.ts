@@ -6,11 +6,12 @@
 // (`../journal/`), and all rules about sessions, which are the package's.
 import type { Activity, ErrorInfo, HmacStatus, Message, SessionState, Snapshot, Usage } from "lodger";
 import type { Agent } from "../agent.ts";
+import type { Question } from "../shell/ask-dialog.ts";
 import { Changing } from "../shell/changing.ts";
 import { errorInfo, sentence } from "../words.ts";
 import { Activities } from "./activity.ts";
 import { Chosen, MAIN, Unseen } from "./places.ts";
-import { active, left, MOODS, nameOf, wayOn, type Action, type Mood, type WayOn } from "./words.ts";
+import { active, left, MOODS, nameOf, standing, wayOn, type Action, type Mood, type WayOn } from "./words.ts";
 
 /** One session of the list. */
 export interface Listed {
@@ -32,6 +33,8 @@ const SOON = 120;
 /** A list is not read again within this time without a reason. */
 const FRESH = 5_000;
 const LINE = 160;
+/** How a file of each format ends. */
+const ENDS = { journal: "jsonl", markdown: "md", json: "json" } as const;
 
 /** What a person is told in a passing line. */
 export type Tell = (notice: { text: string; undo?: () => Promise<unknown> }) => void;
@@ -44,6 +47,8 @@ export class SessionStore extends Changing {
   problem: ErrorInfo | null = null;
   /** What is being done; empty: nothing. */
   busy = "";
+  /** Asks the person; null: no. */
+  ask: (question: Question) => Promise<string | null> = async () => null;
   readonly #sessions = new Map<string, { state: SessionState; verdict: HmacStatus }>();
   readonly #asks = new Map<string, Set<string>>();
   readonly #works = new Set<string>();
@@ -58,8 +63,6 @@ export class SessionStore extends Changing {
   readonly #soon = new Set<string>();
   /** Those whose journals were judged in this page. */
   readonly #judged = new Set<string>();
-  /** Those that were changed from outside, and whose journals can be read up to where that was done. */
-  readonly #readable = new Set<string>();
   /** Rows that are looked at and whose last line is not known. */
   #wanted: string[] = [];
   /** Whether somebody searches. */
@@ -93,6 +96,12 @@ export class SessionStore extends Changing {
       this.#later(id);
       this.#tabs.postMessage(id);
     };
+    workspace.addEventListener("agent:notice", ({ detail: { kind, sessionId } }) => {
+      if (kind !== "damaged" || sessionId === undefined) return;
+      this.#later(sessionId);
+      // The one that is shown says so itself.
+      if (sessionId !== agent.session) this.tell({ text: `“${this.of(sessionId)?.name ?? sessionId}” is damaged. Open it to see what can be done.` });
+    });
     workspace.addEventListener("agent:permission-required", ({ detail }) => {
       const { sessionId = MAIN, requestId } = detail;
       this.#asks.set(sessionId, (this.#asks.get(sessionId) ?? new Set()).add(requestId));
@@ -135,21 +144,16 @@ export class SessionStore extends Changing {
     return this.of(this.agent.session);
   }
 
-  /** Whether somebody has changed the session that is shown past this page. */
-  get tampered(): boolean {
+  /** Whether what is stored of the session that is shown is not what was written. */
+  get damaged(): boolean {
     const { agent, current } = this;
     return !agent.busy && (current?.verdict === "tampered" || agent.snapshot.error?.code === "corrupt");
-  }
-
-  /** Whether something of its journal can be read all the same. */
-  get readable(): boolean {
-    return this.#readable.has(this.agent.session);
   }
 
   /** What is needed before the session that is shown takes a message; empty: nothing. The main conversation goes on by itself. */
   get needed(): string {
     const { current } = this;
-    if (this.tampered) return "This session was changed from outside";
+    if (this.damaged) return "This conversation is damaged";
     const way = current && !this.agent.busy ? stillOf(current) : null;
     return way ? `${way.label} this session first` : "";
   }
@@ -178,8 +182,8 @@ export class SessionStore extends Changing {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     const all = this.all ?? [];
     if (words.length === 0) return all;
-    return all.filter(({ id, name, state, line }) => {
-      const text = `${name}\n${id}\n${state.operator_subject}\n${state.status}\n${line ?? ""}`.toLowerCase();
+    return all.filter(({ id, name, state, mood, line }) => {
+      const text = `${name}\n${id}\n${state.operator_subject}\n${state.status}\n${standing(state.status, mood).word}\n${line ?? ""}`.toLowerCase();
       return words.every((word) => text.includes(word));
     });
   }
@@ -300,8 +304,9 @@ export class SessionStore extends Changing {
   /** Takes a session away, with ten seconds to think again. */
   async remove(id: string): Promise<boolean> {
     const name = this.of(id)?.name ?? id;
-    // What was changed from outside is not kept for the undo.
-    const final = this.of(id)?.verdict === "tampered" || (id === this.agent.session && this.tampered);
+    // What is damaged is not kept for the undo.
+    const final = this.of(id)?.verdict === "tampered" || (id === this.agent.session && this.damaged);
+    if (final && (await this.ask({ title: `Remove “${name}”?`, text: "It goes at once and for good, with what can still be read of it.", yes: "Remove", danger: true })) === null) return false;
     const gone = await this.#do("Removing", async () => {
       await this.#sessionsOf.remove(id);
       this.#sessions.delete(id);
@@ -326,14 +331,41 @@ export class SessionStore extends Changing {
     return this.#do("Forking", () => this.agent.withAgent(async () => this.#begun(await this.#apart(await this.#sessionsOf.fork(id, at === undefined ? {} : { at })))));
   }
 
+  /** Makes a whole session of what can be read of a damaged one: in its place, or beside it. */
+  async salvage(id: string, replace: boolean): Promise<boolean> {
+    // A second press comes while the first one is at work.
+    if (this.busy) return false;
+    return this.#do("Making it whole", async () => {
+      const state = await this.#sessionsOf.salvage(id, { replace });
+      if (replace) await this.check(id);
+      else this.#begun(await this.#apart(state));
+      // A list of another tab would still have it as damaged.
+      this.#tabs.postMessage(id);
+      this.tell({ text: `“${this.of(state.id)?.name ?? state.id}” goes on with what can still be read.` });
+    });
+  }
+
+  /** Saves a session as a file; of a damaged one as it is stored. */
+  async save(id: string, format: keyof typeof ENDS = "journal"): Promise<void> {
+    try {
+      const blob = await this.#sessionsOf.export(id, { format });
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(blob);
+      link.download = `${(this.of(id)?.name ?? id).replace(/[^\p{L}\p{N} _-]+/gu, "").trim() || id}.${ENDS[format]}`;
+      link.click();
+      // The browser has begun to save it by then.
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
   /** Reads how a session stands, and what its signature says. */
   async check(id: string): Promise<void> {
     try {
       const { session, hmac_status } = await this.#sessionsOf.status(id);
       this.#sessions.set(id, { state: session, verdict: hmac_status });
       this.#activities.changed(id);
-      this.#readable.delete(id);
-      if (hmac_status === "tampered" && (await this.#sessionsOf.journal(id, { limit: 1 }).catch(() => [])).length) this.#readable.add(id);
     } catch (error) {
       const { code } = errorInfo(error);
       if (code === "session_not_found") this.#sessions.delete(id);
@@ -370,11 +402,6 @@ export class SessionStore extends Changing {
   dismiss(): void {
     this.problem = null;
     this.changed();
-  }
-
-  /** Tells a refusal of something that belongs to sessions. */
-  refused(error: unknown): void {
-    this.#fail(error);
   }
 
   get #sessionsOf(): Agent["workspace"]["sessions"] {
@@ -434,9 +461,10 @@ export class SessionStore extends Changing {
       this.#timer = undefined;
       const ids = [...this.#soon];
       this.#soon.clear();
+      const known = ids.filter((one) => this.#sessions.has(one));
       // One that nobody here has launched: other code of the page has, and maybe more.
-      if (ids.some((one) => !this.#sessions.has(one))) void this.refresh();
-      else for (const one of ids) void this.check(one);
+      const all = known.length < ids.length ? this.refresh() : Promise.resolve();
+      void all.then(() => known.forEach((one) => void this.check(one)));
     }, SOON);
   }
 
@@ -484,7 +512,9 @@ export class SessionStore extends Changing {
     return this.#wanted.pop() ?? (this.#sought ? this.all?.find(unknown)?.id : undefined);
   }
 
-  #mood(id: string, state: SessionState): Mood {
+  #mood(id: string, state: SessionState, verdict: HmacStatus): Mood {
+    // One that the agent works in goes on.
+    if (verdict === "tampered" && !this.#works.has(id)) return "damaged";
     if (state.suspended) return "benched";
     if (this.#asks.get(id)?.size) return "asks";
     if (state.archived && !this.#works.has(id)) return "archived";
@@ -499,7 +529,7 @@ export class SessionStore extends Changing {
     const listed = [...this.#sessions].map(([id, { state, verdict }]): Listed => {
       const known = this.#lines.get(id);
       const line = known && (known.of === "shown" || known.of === state.updated_at) ? known.text : null;
-      return { id, name: nameOf(state), state, verdict, mood: this.#mood(id, state), activity: this.#activities.of(id), at: Date.parse(state.last_activity_at ?? state.updated_at), line };
+      return { id, name: nameOf(state), state, verdict, mood: this.#mood(id, state, verdict), activity: this.#activities.of(id), at: Date.parse(state.last_activity_at ?? state.updated_at), line };
     });
     const place = ({ mood }: Listed): number => MOODS.indexOf(mood);
     this.all = listed.sort((a, b) => place(a) - place(b) || b.at - a.at || (a.id < b.id ? -1 : 1));

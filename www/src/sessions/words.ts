@@ -7,10 +7,10 @@ import type { IconName } from "../shell/icons.ts";
 import { MAIN } from "./places.ts";
 
 /** What draws attention to a session, before its status does. */
-export type Mood = "asks" | "failed" | "unseen" | "works" | "idle" | "benched" | "stopped" | "archived";
+export type Mood = "asks" | "damaged" | "failed" | "unseen" | "works" | "idle" | "benched" | "stopped" | "archived";
 
 /** What comes first in the list comes first here. */
-export const MOODS: readonly Mood[] = ["asks", "failed", "unseen", "works", "idle", "benched", "stopped", "archived"];
+export const MOODS: readonly Mood[] = ["asks", "damaged", "failed", "unseen", "works", "idle", "benched", "stopped", "archived"];
 
 const STATUSES: Record<SessionState["status"], { word: string; icon: IconName }> = {
   starting: { word: "starting", icon: "preparing" },
@@ -27,6 +27,7 @@ const STATUSES: Record<SessionState["status"], { word: string; icon: IconName }>
 /** The word and the icon of how a session stands. */
 export function standing(status: SessionState["status"], mood: Mood): { word: string; icon: IconName } {
   if (mood === "asks") return { word: "needs you", icon: "permission" };
+  if (mood === "damaged") return { word: "damaged", icon: "alert" };
   if (mood === "works") return { word: "answering", icon: "chat" };
   if (mood === "benched") return { word: "benched", icon: "pause" };
   if (mood === "archived") return { word: "archived", icon: "archive" };
@@ -113,7 +114,7 @@ export function wayOn(state: SessionState): WayOn | null {
 
 const VERDICTS: Record<HmacStatus, { word: string; text: string; icon: IconName }> = {
   verified: { word: "Verified", text: "Its record is as this browser has written and signed it.", icon: "verified" },
-  tampered: { word: "Changed from outside", text: "Somebody has changed what is stored of it past this page. What it says is not to be relied on, and it takes no more prompts.", icon: "tampered" },
+  tampered: { word: "Not as written", text: "What is stored of it is not what was written: your browser has lost a part of it, or something has changed it.", icon: "tampered" },
   unverified: { word: "Not signed", text: "Its record was written without a signature, so nobody can say whether it was changed.", icon: "unsigned" },
   unverifiable: { word: "Cannot be checked", text: "The key that signed its record is not in this browser: it was imported, or the key is gone.", icon: "unsigned" },
 };

@@ -81,6 +81,7 @@ export class Workbench extends Component {
       // Something else may have been chosen by then.
       void Promise.all([this.updateComplete, shown]).then(() => this.#place === place && this.#panel.thread.mark(place));
     };
+    sessions.ask = (question) => this.#ask.ask(question);
     sessions.addEventListener("show", () => this.#narrow.matches && this.#show("chat"));
     this.#list.onChosen = () => {
       const { matches } = this.#narrow;
@@ -217,7 +218,11 @@ export class Workbench extends Component {
   }
 
   async #clear(): Promise<void> {
-    const yes = await this.#ask.ask({ title: "Clear the conversation?", text: "What was said is erased from this browser and cannot be brought back. Pages stay, and so does the record of what was done.", yes: "Clear", danger: true });
+    const yes = await this.#ask.ask(
+      this.sessions.damaged
+        ? { title: "Begin anew?", text: "What is left of this conversation is erased from this browser and cannot be brought back, and so is the record of what was done in it. Pages stay.", yes: "Begin anew", danger: true }
+        : { title: "Clear the conversation?", text: "What was said is erased from this browser and cannot be brought back. Pages stay, and so does the record of what was done.", yes: "Clear", danger: true },
+    );
     if (yes !== null) await this.agent.clear();
   }
 
