@@ -463,7 +463,7 @@ function tampering(test) {
     await reload(t, page, route.base);
     const seen = await page.evaluate(async () => {
       const marked = async (options) => (await ws.history({ sessionId: "a", ...options })).some(({ status }) => status === "damaged");
-      return T.plain({ status: (await s.status("a")).hmac_status, history: await marked(), page: await marked({ limit: 1 }) });
+      return T.plain({ status: (await s.status("a")).hmac_status, history: await marked(), page: await marked({ limit: 2 }) });
     });
     assert.deepEqual(seen, { status: "tampered", history: true, page: true });
     const after = await page.evaluate(async () => { await s.remove("a"); return T.plain({ gone: (await code(s.status("a"))).code, listed: (await s.list()).map(({ id }) => id) }); });

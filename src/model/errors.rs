@@ -19,8 +19,7 @@ const MAX_MESSAGE: usize = 4096;
 const MAX_NAME: usize = 100;
 
 /// What to do where a connection or the network is gone. It is true of a run that waits and of one that has failed.
-const GOES_ON: &str =
-    "check the network: a run that waits goes on by itself, one that has failed goes on by resume()";
+const GOES_ON: &str = "check the network; a run that waits goes on by itself, a failed one by resume()";
 
 /// What a provider says about a failure; empty where it does not say.
 #[derive(Default)]

@@ -119,9 +119,9 @@ impl Damaged {
         }
         let hint = match self.kept {
             Some(_) => {
-                "a person can restore what is whole of it (pages.restore), or move it to the trash (pages.delete)"
+                "a person can restore what is whole (pages.restore), or move it to the trash (pages.delete)"
             }
-            None => "nothing of it is whole; a person can move what is stored to the trash (pages.delete)",
+            None => "nothing of it is whole; what is stored can be moved to the trash (pages.delete)",
         };
         ErrorInfo::new(Code::Corrupt, format!("the page '{slug}' is damaged: {}", self.why)).hint(hint)
     }
