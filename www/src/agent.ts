@@ -116,16 +116,16 @@ export class Agent extends Changing {
     });
     workspace.addEventListener("agent:notice", ({ detail }) => {
       const { kind, runId = "", parentRunId, attempt = 2, delayMs = 0, provider = "", error } = detail;
-      // The strip under the header says so, as long as the storage does; of a damaged session the list and its conversation do.
-      if (kind === "storage_lost" || (kind === "damaged" && !detail.pages)) return;
+      // The strip under the header says so, as long as the storage does; of what is damaged its list and itself do.
+      if (kind === "storage_lost" || kind === "damaged") return;
       if (kind === "holder") {
         this.moved = detail.holder ? "here" : "away";
         // It was taken from a tab that hangs: what that one was doing may go on.
         if (error) this.problem = error;
         return this.changed();
       }
-      if (kind === "damaged" || kind === "files") {
-        // Everything else works; what can be done about it, the error says, or the page.
+      if (kind === "files") {
+        // Everything else works; what can be done about it, the error says.
         if (error) this.problem = error;
         return this.changed();
       }

@@ -417,10 +417,10 @@ export const tests = {
       await tab.locator("[data-mood=damaged]").waitFor({ state: "detached" });
     }
     await page.getByTestId("system-message").waitFor({ state: "detached" });
-    await page.getByText("The first message").waitFor();
+    await page.getByTestId("user-message").first().filter({ hasText: "The first message" }).waitFor();
     assert.deepEqual((await names(page)).sort(), ["Dragons", "Main conversation"]);
     // The button that was pressed is gone.
-    assert.equal(await page.evaluate(() => document.activeElement.id), "message");
+    await page.waitForFunction(() => document.activeElement.id === "message");
     await start(page);
     await answered(page, "And now?");
     await other.getByText("And now?").waitFor();

@@ -217,12 +217,10 @@ export class SessionStore extends Changing {
       // What has begun or gone here while it was read is not in it, or still is.
       const begun = [...this.#sessions].filter(([id]) => !before.has(id));
       const there = listed.filter(({ session }) => !before.has(session.id) || this.#sessions.has(session.id));
-      // What a whole journal was judged to be counts for more.
-      const changed = new Set([...this.#sessions].flatMap(([id, { verdict }]) => (verdict === "tampered" ? id : [])));
       const stood = (id: string): string => `${this.#sessions.get(id)?.state.status} ${this.#sessions.get(id)?.state.updated_at}`;
       const past = new Map([...this.#sessions.keys()].map((id) => [id, stood(id)]));
       this.#sessions.clear();
-      for (const { session, hmac_status } of there) this.#sessions.set(session.id, { state: session, verdict: changed.has(session.id) ? "tampered" : hmac_status });
+      for (const { session, hmac_status } of there) this.#sessions.set(session.id, { state: session, verdict: hmac_status });
       for (const [id, state] of begun) this.#sessions.set(id, state);
       for (const [id, before] of past) if (before !== stood(id)) this.#activities.changed(id);
       // One that another tab has removed, or that somebody else's browser had.
