@@ -463,9 +463,9 @@ function tampering(test) {
     await reload(t, page, route.base);
     const seen = await page.evaluate(async () => {
       const marked = async (options) => (await ws.history({ sessionId: "a", ...options })).some(({ status }) => status === "damaged");
-      return T.plain({ status: (await s.status("a")).hmac_status, history: await marked(), page: await marked({ limit: 2 }) });
+      return T.plain({ status: (await s.status("a")).hmac_status, history: await marked(), page: await marked({ limit: 2 }), next: await marked({ limit: 1, before: (await ws.history({ sessionId: "a", limit: 1 }))[0].id }) });
     });
-    assert.deepEqual(seen, { status: "tampered", history: true, page: true });
+    assert.deepEqual(seen, { status: "tampered", history: true, page: true, next: true });
     const after = await page.evaluate(async () => { await s.remove("a"); return T.plain({ gone: (await code(s.status("a"))).code, listed: (await s.list()).map(({ id }) => id) }); });
     assert.deepEqual(after, { gone: "session_not_found", listed: ["default"] });
   });

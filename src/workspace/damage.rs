@@ -439,8 +439,9 @@ fn judge(slug: &str, found: &[Found<'_>], due: u64, from: u64) -> Result<Page, B
             Err(Damaged::new("it is older than its last change", due, Some(page.clone())))
         }
         (None, Some(Err(why))) => {
-            let stored = lies.map(|found| found.text.into());
-            Err(Box::new(Damaged { stored, ..*Damaged::new(why, due, None) }))
+            let mut damaged = Damaged::new(why, due, None);
+            damaged.stored = lies.map(|found| found.text.into());
+            Err(damaged)
         }
         (None, Some(Ok(_))) => Err(Damaged::new("another page lies in its place", due, None)),
         (None, None) => Err(Damaged::new("it is missing", due, None)),

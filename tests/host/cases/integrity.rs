@@ -272,11 +272,16 @@ fn what_was_blanked_is_no_clearing() {
     let listed = page.must("sessions.list", json!({ "withVerification": true }));
     let of = |one: &&Value| one["session"]["id"] == "a";
     assert_eq!(listed.as_array().unwrap().iter().find(of).unwrap()["hmac_status"], "tampered");
-    // A page of one is the answer, and the mark stands before it.
+    let marks =
+        |told: &Value| told.as_array().unwrap().iter().filter(|one| one["status"] == "damaged").count();
     for limit in [Value::Null, json!(2), json!(50)] {
         let told = page.must("history", json!({ "sessionId": "a", "limit": limit }));
-        assert_eq!(told.as_array().unwrap().iter().filter(|one| one["status"] == "damaged").count(), 1);
+        assert_eq!(marks(&told), 1);
     }
+    // A page of one is the answer. The mark stands before it, on the next page.
+    let last = page.must("history", json!({ "sessionId": "a", "limit": 1 }));
+    let next = page.must("history", json!({ "sessionId": "a", "limit": 1, "before": last[0]["id"] }));
+    assert_eq!((marks(&last), marks(&next)), (0, 1));
     page.start();
     assert_eq!(page.fails("sessions.prompt", json!({ "id": "a", "text": "hi" })).0, Code::Corrupt);
     // A clearing erases too, and that is well; but not in a copy that ends before it.
