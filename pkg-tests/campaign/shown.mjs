@@ -159,7 +159,9 @@ class Judgement {
   /** What is shown was said, and what the damage cannot have taken is shown. */
   history(id, what, before, value) {
     const textsOf = (messages) => messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "text").map(({ text }) => text));
-    const said = new Set(textsOf(before));
+    // A damaged session shows what waits in it too: its journal has that.
+    const waited = this.then[`${id}: journal`].value.filter(({ type }) => type === "queued").map(({ prompt }) => prompt.text);
+    const said = new Set([...textsOf(before), ...waited]);
     for (const text of textsOf(value.filter(({ status }) => status !== "damaged"))) if (!said.has(text)) this.fault(what, `nobody has said ${brief(text)}`);
     if (this.done.under) return;
     // What was said last in an open run is in drafts, which no chain proves.
