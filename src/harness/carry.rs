@@ -215,7 +215,8 @@ impl Harness {
             (None, Err(error)) => Damage::of_head(&error.message),
         };
         self.core.set_aside(session, damage.clone());
-        if self.core.current(session).is_some() {
+        // One that is held is interrupted in the copy, as every open run is.
+        if self.core.current(session).is_some_and(|run| !run.held) {
             let error = ErrorInfo::new(Code::Busy, "a run works in this session");
             return Err(error.hint("interrupt it first"));
         }
@@ -229,10 +230,9 @@ impl Harness {
             Integrity::Verified | Integrity::Tampered if !survey.proven => Integrity::Unverified,
             integrity => integrity,
         };
-        // The rows that say it may lie behind the damage.
-        let name = by_head.as_ref().and_then(|record| record.text("display_name")).map(String::from);
         let replaces = request.args().says("replace").then(|| stored.head.clone());
-        let mut arrival = Arrival { rows, integrity, name, replaces, ..Arrival::new(copy, Ask::Salvage) };
+        let mut arrival =
+            Arrival { rows, integrity, record: by_head, replaces, ..Arrival::new(copy, Ask::Salvage) };
         let mut from = Object::new();
         from.all(arrival.from).value("damaged", damage.json()).number("taken_along", rest.len() as u64);
         (arrival.from, arrival.rest) = (from.done(), rest);

@@ -117,9 +117,7 @@ impl Harness {
         self.runner.sweep_files(&mut self.core, &files);
         let aim = self.run_started(&sessions);
         for (session, error) in damaged {
-            let mut detail = self.core.detail(session);
-            detail.text("kind", "damaged").value("error", error.to_json());
-            self.core.send("agent:notice", detail, true);
+            self.core.tell_damaged(session, &error);
         }
         match aim {
             Some(Aim::Once(waiting)) => {

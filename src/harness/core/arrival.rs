@@ -11,6 +11,7 @@ use crate::journal::{Ask, Entry, GENESIS};
 use crate::object::Object;
 use crate::ports::{Rows, Table};
 use crate::session::Session;
+use crate::session::record::Record;
 use serde_json::Value;
 
 /// The row of the table `meta` that names the session that arrives.
@@ -29,8 +30,8 @@ pub(in crate::harness) struct Arrival {
     pub from: Value,
     /// The name of a fork's own provider.
     pub provider: Option<String>,
-    /// The name that people see, if its rows may not have it.
-    pub name: Option<String>,
+    /// What its head has said of it: the rows that say it may be lost.
+    pub record: Option<Record>,
     /// Whether a fork has of a file what its own rows do not tell of.
     pub imported: bool,
     /// The rows of a fork, or those that are kept of a damaged session.
@@ -69,7 +70,7 @@ impl Arrival {
             integrity: Integrity::Verified,
             from,
             provider: None,
-            name: None,
+            record: None,
             imported: false,
             rows: Vec::new(),
             rest: Vec::new(),

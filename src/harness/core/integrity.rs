@@ -9,6 +9,7 @@
 //! It tells of changes on the disk, or in a backup of it, that were made without the key. A script of this origin can
 //! have anything signed, and a database that was put back whole is what it was.
 
+use crate::error::ErrorInfo;
 use crate::harness::core::Core;
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, RecordKind, Row};
@@ -168,6 +169,13 @@ impl Core {
         if self.sessions.damage(session).is_none() {
             self.set_aside(session, damage);
         }
+    }
+
+    /// Tells that a session is damaged, where no command has asked for it.
+    pub(in crate::harness) fn tell_damaged(&mut self, session: &str, error: &ErrorInfo) {
+        let mut detail = self.detail(session);
+        detail.text("kind", "damaged").value("error", error.to_json());
+        self.send("agent:notice", detail, true);
     }
 
     /// What is known of a session.

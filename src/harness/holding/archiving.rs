@@ -101,7 +101,11 @@ impl Holding {
             let _ = self.archive(core, runner, reads, None, &session);
             return;
         }
-        let after = After::Archive { command: None, session: session.clone(), step: Archiving::Take };
+        let after = After::Archive {
+            command: None,
+            session: session.clone(),
+            step: Archiving::Take { whole: false },
+        };
         reads.read_after_commit(core, whole_of(&session, false).into(), after);
     }
 
@@ -130,7 +134,9 @@ impl Holding {
                 return reads.read_after_commit(core, vec![head], after);
             }
             Archiving::Next => return self.archive_next(core, runner, reads),
-            Archiving::Take => return self.archive_read(core, runner, reads, session, rows),
+            Archiving::Take { whole } => {
+                return self.archive_read(core, runner, reads, session, (rows, whole));
+            }
             Archiving::Pack | Archiving::LetGo => {}
         }
         let state = core.session(session).and_then(Session::state).unwrap_or_default();
@@ -152,15 +158,25 @@ impl Holding {
         runner: &mut Runner,
         reads: &mut Reads,
         session: &str,
-        rows: &[Rows],
+        (rows, is_whole): (&[Rows], bool),
     ) {
         // Somebody may have taken it meanwhile.
         let is_taken = core.sessions.has(session);
-        if !is_taken
-            && (Stored::of(rows).lacks_the_past()
-                || self.take_session(core, runner, session, (rows, false)).is_err())
-        {
-            return;
+        if !is_taken {
+            let stored = Stored::of(rows);
+            if stored.lacks_the_past() && !is_whole {
+                let step = Archiving::Take { whole: true };
+                let after = After::Archive { command: None, session: session.into(), step };
+                return reads.read_after_commit(core, whole_of(session, true).into(), after);
+            }
+            if let Err(error) = self.take_session(core, runner, session, (rows, is_whole)) {
+                if error.code == Code::Corrupt {
+                    let found = stored.damage(core, session, None);
+                    stored.find_damage(core, session, &error, found);
+                    core.tell_damaged(session, &error);
+                }
+                return;
+            }
         }
         if self.archive(core, runner, reads, None, session).is_err() && !is_taken {
             runner.start_session(core, session);

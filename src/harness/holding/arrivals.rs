@@ -141,12 +141,20 @@ impl Holding {
         if !recorded {
             args.text("projectId", &core.options.name);
         }
-        match &arrival.provider {
+        let was = |name: &str| arrival.record.as_ref().and_then(|record| record.text(name)).map(String::from);
+        let name = was("display_name");
+        // What it was launched with may be lost.
+        let lost = was("provider_id").filter(|_| !recorded);
+        let own = lost.as_ref().filter(|name| runner.setup.must_have_provider(name).is_ok());
+        match arrival.provider.as_ref().or(own) {
             Some(provider) => {
                 args.text("provider", provider).text("providerId", provider);
                 args.maybe_text("modelId", runner.setup.config.model_id(Some(provider)));
             }
-            None if !recorded => _ = args.text("providerId", &runner.setup.provider_name()),
+            None if !recorded => {
+                args.text("providerId", &lost.unwrap_or_else(|| runner.setup.provider_name()));
+                args.maybe_text("modelId", was("model_id").as_deref());
+            }
             // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
             None if arrival.what == Ask::Import && core.state.lifecycle == Lifecycle::Running => {
                 args.text("providerId", &runner.setup.provider_name());
@@ -157,7 +165,7 @@ impl Holding {
         let Some(arrival) = &mut core.sessions.arrival else { return Err(nothing_arrives()) };
         let id = arrival.id.clone().unwrap_or_default();
         args.text("id", &id).value("from", arrival.from.clone());
-        args.maybe_text("displayName", arrival.name.as_deref());
+        args.maybe_text("displayName", name.as_deref());
         if arrival.imported {
             args.flag("imported", true);
         }

@@ -80,8 +80,8 @@ pub(in crate::harness) enum After {
 pub(in crate::harness) enum Archiving {
     /// Nothing yet: it is looked for the next one.
     Next,
-    /// All that it is taken by.
-    Take,
+    /// All that it is taken by; the rows in packs too, or those behind the checkpoint.
+    Take { whole: bool },
     /// The rows that are packed.
     Pack,
     /// Nothing any more: all is stored.

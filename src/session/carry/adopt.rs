@@ -8,6 +8,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Ask, Entry, Row, StoppedBy};
 use crate::list::Listed;
+use crate::object::Object;
 use crate::ports::Millis;
 use crate::session::Session;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use serde_json::Value;
 /// A row that is new, with what it says.
 pub type Made = (u64, Row, Entry);
 
-/// Appends what makes a copy a session of its own, and gives the rows. `what`: [`Ask::Import`] or [`Ask::Fork`]; `args` as
+/// Appends what makes a copy a session of its own, and gives the rows. `what`: [`Ask::Import`], [`Ask::Fork`] or [`Ask::Salvage`]; `args` as
 /// [`Session::ask`] takes them.
 ///
 /// # Errors
@@ -30,12 +31,17 @@ pub fn adopt(
     let mut copy = Appending { session, at, made: Vec::new() };
     // What the record owes to earlier entries comes first, in the name of the operator of that time.
     copy.settle()?;
-    if let Some(refused) = copy.session.ask(what, &args, at).refused {
-        return Err(refused);
+    if what == Ask::Salvage && copy.session.record().is_none() {
+        // The rows that told of its launch are lost.
+        let mut launch = Object::new();
+        for name in ["operator", "projectId", "providerId", "modelId", "displayName", "provider"] {
+            launch.maybe(name, args.get(name).cloned());
+        }
+        let launch = launch.text("id", &copy.session.id).done();
+        let own = copy.session.id.clone();
+        copy.ask(Ask::Launch, launch, &own)?;
     }
-    copy.session.id = id.into();
-    copy.append(None, Entry::Commanded { what: what.into(), args })?;
-    copy.settle()?;
+    copy.ask(what, args, id)?;
     let open = copy.session.current().map(|run| run.parts().iter().map(|part| part.id.clone()).list());
     // A run that works for another ends before that other.
     for part in open.unwrap_or_default().iter().rev() {
@@ -62,6 +68,16 @@ impl Appending<'_> {
         let row = self.session.append(self.at, run, &entry)?;
         self.made.push((self.session.seq(), row, entry));
         Ok(())
+    }
+
+    /// Something is asked of the session, which has this id from there on.
+    fn ask(&mut self, what: Ask, args: Value, id: &str) -> Result<(), ErrorInfo> {
+        if let Some(refused) = self.session.ask(what, &args, self.at).refused {
+            return Err(refused);
+        }
+        self.session.id = id.into();
+        self.append(None, Entry::Commanded { what: what.into(), args })?;
+        self.settle()
     }
 
     /// Makes the decisions that only finish what has happened.

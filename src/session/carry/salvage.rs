@@ -21,6 +21,8 @@ use serde_json::Value;
 
 /// What stands for a message that is lost, before its answer.
 const LOST: &str = "[What was said here is lost.]";
+/// What stands for an answer of which no word is left.
+const LOST_ANSWER: &str = "[What was answered here is lost.]";
 
 /// What is kept.
 #[derive(Debug)]
@@ -42,17 +44,25 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
     if cleared {
         rest.push((None, Entry::Cleared { sums: session.sums }));
     }
-    let (folded, _) = survey.fold();
+    let (folded, gaps) = survey.fold();
     let run_of = |message: &Value| message.get("runId").and_then(Value::as_str).map(String::from);
     let is_new = |message: &Value| run_of(message).is_none_or(|run| session.run(&run).is_none());
     let mut messages = Vec::new();
-    for message in history(&folded, None, None).unwrap_or_default().into_iter().filter(is_new) {
+    for mut message in history(&folded, None, None).unwrap_or_default().into_iter().filter(is_new) {
         let continued = run_of(&message).and_then(|run| folded.run(&run)?.prompt.continues.as_deref());
         // What it goes on with does not come along with it.
         match continued {
             Some(run) if session.run(run).is_some() => messages.push(before(&message, GO_ON)),
             Some(run) if folded.run(run).is_none() => messages.push(before(&message, LOST)),
             _ => {}
+        }
+        let run = run_of(&message);
+        let is_cut = gaps.iter().any(|(behind, _)| *behind == run);
+        if let Some(parts) = message.get_mut("parts")
+            && is_cut
+            && parts.as_array().is_some_and(Vec::is_empty)
+        {
+            *parts = Value::Array(vec![text_part("text", LOST_ANSWER)]);
         }
         messages.push(message);
     }

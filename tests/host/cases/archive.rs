@@ -290,3 +290,29 @@ fn the_policy_archives_what_was_not_changed_for_so_long() {
         assert_eq!(page.fails("configureAgent", json!({ "archive": wrong })).0, Code::InvalidConfig);
     }
 }
+
+#[test]
+fn a_damaged_session_that_the_policy_comes_to_is_named_and_stays() {
+    for packed in [false, true] {
+        // Of the longer one, rows lie in a pack already.
+        let mut page = with_session(if packed { 12 } else { 2 }, false);
+        page.launch("new");
+        talk(&mut page, "new", "hello");
+        page.rows("new");
+        let last = format!("answer word {}", if packed { 11 } else { 1 });
+        page.tampers(Table::Entries, "docs", &last, "answer nobody gave");
+        let mut page = page.crash("ann");
+        page.now += 40 * DAY;
+        page.start();
+        page.must("configureAgent", json!({ "archive": { "afterDays": 30 } }));
+        for _ in 0..6 {
+            page.now += 200;
+            page.handle(lodger::harness::Input::Tick { online: true });
+        }
+        let listed = page.must("sessions.list", json!({ "withVerification": true }));
+        let docs = listed.as_array().unwrap().iter().find(|one| one["session"]["id"] == "docs").unwrap();
+        assert_eq!(docs["hmac_status"], "tampered", "{packed}: {docs}");
+        assert!(docs["session"]["damaged"].is_object() && docs["session"]["archived"].is_null(), "{docs}");
+        assert!(page.status("new")["archived"].is_string(), "the others are archived");
+    }
+}

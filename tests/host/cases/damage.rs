@@ -315,6 +315,8 @@ fn whole(disk: &(MemoryStore, u64), id: &str) -> Whole {
 
 /// What stands before an answer whose message is lost.
 pub const LOST: &str = "[What was said here is lost.]";
+/// What stands for an answer of which no word is left.
+pub const LOST_ANSWER: &str = "[What was answered here is lost.]";
 
 pub fn is_gap(one: &&Value) -> bool {
     one["type"] == "damaged" || one["status"] == "damaged"
@@ -465,7 +467,8 @@ fn a_whole_session_is_made_of_a_damaged_one(way: usize, running: bool, replaces:
             let (had, has) = (said(&shown), said(&history));
             let unharmed = said(&whole.unharmed(&lost));
             assert!(unharmed.iter().all(|message| has.contains(message)), "{why}: {had:?} {has:?}");
-            let answered = |message: &&(String, String)| !["", LOST, "later"].contains(&message.1.as_str());
+            let answered =
+                |message: &&(String, String)| !["", LOST, LOST_ANSWER, "later"].contains(&message.1.as_str());
             assert!(
                 has.iter().filter(answered).all(|message| had.contains(message)),
                 "{why}: {had:?} {has:?}"
@@ -475,6 +478,10 @@ fn a_whole_session_is_made_of_a_damaged_one(way: usize, running: bool, replaces:
             assert_eq!(page.integrity(&made), integrity, "{why}");
             let of_salvage = |row: &String| row.contains("\"salvage\"") && row.contains("\"damaged\"");
             assert!(page.rows(&made).iter().any(of_salvage), "{why}");
+            let events = list(page.must("sessions.events", json!({ "id": made })));
+            let is_salvage = |event: &&Value| event["event_type"] == "salvaged";
+            let marked = events.iter().find(is_salvage).unwrap_or_else(|| panic!("{why}: {events:?}"));
+            assert_eq!(marked["metadata"]["from_session_id"], id, "{why}");
             let listed = listed(&mut page, &made);
             assert_eq!(listed["damaged"], Value::Null, "{why}");
             if !running {
@@ -512,6 +519,55 @@ fn a_session_is_salvaged_beside_it_by_an_agent() {
 #[test]
 fn a_session_is_salvaged_beside_it() {
     a_whole_session_is_made_of_a_damaged_one(3, false, false);
+}
+
+/// The signatures of its events are not looked at when it is taken.
+#[test]
+fn a_damaged_session_with_a_held_run_is_salvaged() {
+    for replaces in [true, false] {
+        let (store, now) = disk();
+        let mut page = Desk::on(store, now + 1_000, "ann");
+        page.edits(Table::Entries, "lost", |_, text| {
+            let (text, signature) = text.rsplit_once('\n').filter(|(text, _)| text.contains("recorded"))?;
+            let other = if signature.starts_with('a') { "b" } else { "a" };
+            Some([text, "\n", other, signature.get(1..)?].concat())
+        });
+        page.start();
+        assert_eq!(page.must("sessions.verify", json!({ "id": "lost" }))["hmac_status"], "tampered");
+        let state = page.must("sessions.salvage", json!({ "id": "lost", "replace": replaces }));
+        let made = state["id"].as_str().unwrap();
+        assert_eq!(said(&list(page.must("history", json!({ "sessionId": made })))).len(), 4);
+        works(&mut page, made, "it goes on");
+    }
+}
+
+/// One that was launched with a provider of its own is answered by that one, although no row says so any more.
+#[test]
+fn a_salvaged_session_keeps_its_provider() {
+    for running in [true, false] {
+        let (mut store, now) = disk();
+        let status = |mut page: Desk| page.must("sessions.status", json!({ "id": "idle" }));
+        let was = status(Desk::on(store.clone(), now + 1_000, "ann"))["provider_id"].clone();
+        assert!(damage(&mut store, "idle", 1, "content"));
+        let mut page = Desk::on(store, now + 1_000, "ann");
+        if running {
+            page.start();
+        }
+        let state = page.must("sessions.salvage", json!({ "id": "idle" }));
+        assert_eq!((&state["provider_id"], &was), (&json!("custom"), &json!("custom")));
+        page.holds(state["id"].as_str().unwrap());
+    }
+}
+
+#[test]
+fn an_answer_of_which_no_word_is_left_has_its_place() {
+    let (store, now) = disk();
+    let mut page = Desk::on(store, now + 1_000, "ann");
+    page.edits(Table::Entries, "default", |_, text| text.contains("answer two").then(|| "?".into()));
+    page.must("sessions.salvage", json!({ "id": "default", "replace": true }));
+    let has = said(&list(page.must("history", json!({ "sessionId": "default" }))));
+    let texts: Vec<&str> = has.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["one", "answer one", "two", LOST_ANSWER, "three", "answer three"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is whole of a damaged session is shown, and kept when it is salvaged: each word of each row.
 
-use super::damage::{LOST, disk, is_gap, list, open, part};
+use super::damage::{LOST, LOST_ANSWER, disk, is_gap, list, open, part};
 use crate::support::desk::Desk;
 use crate::support::parts::quick;
 use lodger::error::Code;
@@ -111,7 +111,7 @@ fn judge(mut page: Desk, id: &str, said: &[String], why: &str) {
     page.holds(id);
     let kept = texts(&list(page.must("history", json!({ "sessionId": id }))));
     assert!(whole.iter().all(|text| kept.contains(text)), "{why}: {whole:?} {kept:?}");
-    let is_known = |text: &String| is_stored(&text) || [LOST, "Go on."].contains(&text.as_str());
+    let is_known = |text: &String| is_stored(&text) || [LOST, LOST_ANSWER, "Go on."].contains(&text.as_str());
     assert!(kept.iter().all(is_known), "{why}: {kept:?}");
 }
 
