@@ -23,7 +23,7 @@ const FIRST: [(&str, &[&str], usize); 2] = [
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 17] = [
     ("anthropic", 4_230),
-    ("carry", 16_860),
+    ("carry", 17_640),
     ("chat", 5_810),
     ("more", 17_500),
     ("pages", 24_700),
