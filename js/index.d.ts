@@ -1427,10 +1427,11 @@ export interface WorkspaceEvents {
    * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
    * answer. `kind: "storage_lost"`: all that the workspace had stored is `lost`. Each page that opens it hears that a task later,
    * until somebody has acknowledged it (`storage()`): listen before anything else is awaited. `kind: "damaged"`: the agent has started without the session `sessionId`,
-   * whose rows are damaged; `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged. `kind: "files"`:
+   * whose rows are damaged; `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged, and
+   * so many more are `missing` of which nothing that is stored says the name. `kind: "files"`:
    * these `files` of the conversation are lost. Their ids are told once, the run goes on, and the model is told in their place.
    */
-  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost" | "files"; files?: string[]; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; pages?: ({ slug: string } & PageDamage)[]; error?: ErrorInfo };
+  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost" | "files"; files?: string[]; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; pages?: ({ slug: string } & PageDamage)[]; missing?: number; error?: ErrorInfo };
 }
 
 declare global {

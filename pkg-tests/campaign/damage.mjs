@@ -16,18 +16,18 @@ export function damage(test, { seed, count, first = 1, each = EACH, counts, enou
     test(`damage/${number}`, async (t) => {
       t.note(`seed ${seed}`);
       const page = await t.tab({ init: world });
-      const files = await page.evaluate(() => build());
-      const wholly = async () => page.evaluate(async (files) => { await putBack(); return look(files); }, files);
+      const ids = await page.evaluate(() => build());
+      const wholly = async () => page.evaluate(async (ids) => { await putBack(); return look(ids); }, ids);
       const whole = await wholly();
       const moving = movement(whole, await wholly());
-      const empty = await page.evaluate((files) => nothing(files), files);
+      const empty = await page.evaluate((ids) => nothing(ids), ids);
       const faults = [];
       for (let n = 1; n <= each && !enough(); n++) {
         const draw = drawer(seed, "damage", `${number}.${n}`);
         const drawn = { kind: draw.of(KINDS), draws: Array.from({ length: 6 }, () => draw(1_000_003)) };
         const done = await page.evaluate(async (drawn) => { await putBack(); return harm(drawn); }, drawn);
         t.at = done.what;
-        const seen = await page.evaluate((files) => look(files), files);
+        const seen = await page.evaluate((ids) => look(ids), ids);
         const after = await page.evaluate(() => ask());
         counts.add("damages to rows", done.table);
         faults.push(...faultsOf(judgeShown({ whole, empty, moving, seen, after, done }), done, `${number}.${n}`, counts));

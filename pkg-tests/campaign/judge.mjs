@@ -53,10 +53,10 @@ export function judge(test, { seed, count, first = 1, counts }) {
   }
   test("judge/a workspace that is shown otherwise, and nobody says so", async (t) => {
     const page = await t.tab({ init: world });
-    const files = await page.evaluate(() => build());
-    const whole = await page.evaluate((files) => look(files), files);
+    const ids = await page.evaluate(() => build());
+    const whole = await page.evaluate((ids) => look(ids), ids);
     const after = await page.evaluate(() => ask());
-    const empty = await page.evaluate((files) => nothing(files), files);
+    const empty = await page.evaluate((ids) => nothing(ids), ids);
     const untouched = { table: "meta", rows: {}, sessions: [], checkpoints: [], pages: [], files: [] };
     /** What is found where this was damaged, and then `change` is made of what is shown, and of how was answered. */
     const found = (touched, change = () => {}) => {

@@ -21,20 +21,20 @@ export function profiles(test, { seed, count, first = 1, each = EACH, counts, en
     test(`profile/${number}`, async (t) => {
       t.note(`seed ${seed}`);
       const kept = profile(t);
-      const files = await kept.life((page) => page.evaluate(async (kb) => {
-        const files = await build();
+      const ids = await kept.life((page) => page.evaluate(async (kb) => {
+        const ids = await build();
         // What is so much more than the browser keeps in its log goes into tables, and the workspace before it.
         const db = await new Promise((resolve) => { const request = indexedDB.open("ballast"); request.onupgradeneeded = () => request.result.createObjectStore("rows"); request.onsuccess = () => resolve(request.result); });
         const tx = db.transaction("rows", "readwrite");
         for (let n = 0; n < kb; n++) tx.objectStore("rows").put(Array.from({ length: 100 }, () => Math.random().toString(36)).join(""), n);
         await T.done(tx);
         db.close();
-        return files;
+        return ids;
       }, BALLAST_KB), world);
-      const lookAtIt = () => kept.life((page) => page.evaluate((files) => look(files), files), world);
+      const lookAtIt = () => kept.life((page) => page.evaluate((ids) => look(ids), ids), world);
       const whole = await lookAtIt();
       const moving = movement(whole, await lookAtIt());
-      const empty = await kept.life((page) => page.evaluate((files) => nothing(files), files), world);
+      const empty = await kept.life((page) => page.evaluate((ids) => nothing(ids), ids), world);
       const faults = [];
       for (let n = 1; n <= each && !enough(); n++) {
         const draw = drawer(seed, "profile", `${number}.${n}`);
@@ -42,7 +42,7 @@ export function profiles(test, { seed, count, first = 1, each = EACH, counts, en
         fs.cpSync(kept.dir, copy.dir, { recursive: true });
         const done = harmFile(copy, draw, whole);
         t.at = done.what;
-        const life = () => copy.life(async (page) => ({ seen: await page.evaluate((files) => look(files), files), after: await page.evaluate(() => ask()) }), world);
+        const life = () => copy.life(async (page) => ({ seen: await page.evaluate((ids) => look(ids), ids), after: await page.evaluate(() => ask()) }), world);
         let { seen, after } = await life();
         // Where it could be opened and not be read, the next browser has to know what it is.
         if (done.under && !seen.opened.error && after.started.error) ({ seen, after } = await life());

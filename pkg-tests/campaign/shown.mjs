@@ -17,7 +17,7 @@ const WHOLE_PARTS = ["history", "journal", "verify"];
 /** What is left of an entry whose content was erased. */
 const ERASED = ["v", "seq", "at", "type", "runId", "hash"];
 /** What is evidence. */
-const RECORD = ["events", "receipts", "handoffs"];
+const RECORD = ["events", "receipts", "handoffs", "task", "result"];
 
 const isObject = (value) => typeof value === "object" && value !== null;
 

@@ -37,16 +37,20 @@ export function words() {
     return new Response("{}", { status: 401, headers: { "content-type": "application/json" } });
   };
   /** What these records have of errors and notices. */
-  globalThis.noticed = (...records) => records.flatMap(({ events }) => events).filter(({ type, detail }) => (type === "agent:error" && detail.sessionId !== "keyed") || (type === "agent:notice" && detail.kind !== "holder")).map(({ type, detail }) => ({ type, kind: detail.kind, sessionId: detail.sessionId, code: detail.code ?? detail.error?.code, pages: detail.pages }));
+  globalThis.noticed = (...records) => records.flatMap(({ events }) => events).filter(({ type, detail }) => (type === "agent:error" && detail.sessionId !== "keyed") || (type === "agent:notice" && detail.kind !== "holder")).map(({ type, detail }) => ({ type, kind: detail.kind, sessionId: detail.sessionId, code: detail.code ?? detail.error?.code, pages: detail.pages, missing: detail.missing }));
 }
 
 /**
  * Makes it: sessions that are idle, open, queued, cleared, archived and long, pages with versions and links, files, a key. Gives the
- * files' ids.
+ * ids of the files, and of the first run of each session.
  */
 export async function build() {
   globalThis.ws = await lodger.openWorkspace(NAME);
-  const says = (text, sessionId, files) => ws.run(files ? { text, files } : text, { sessionId });
+  const runs = {};
+  const says = async (text, sessionId, files) => {
+    const { runId } = await ws.run(files ? { text, files } : text, { sessionId });
+    runs[sessionId ?? "default"] ??= runId;
+  };
   await begin();
   for (const text of ["One", "Look at two", "Three"]) await says(text);
   await says("A file", undefined, [new Blob(["what the file says ".repeat(20)], { type: "text/plain" })]);
@@ -76,7 +80,7 @@ export async function build() {
   while ((await drafts()) < 2) await T.turn();
   await ws.close();
   globalThis.template = await T.dump(NAME);
-  return template.files.map(([[id]]) => id);
+  return { files: template.files.map(([[id]]) => id), runs };
 }
 
 /** Puts the workspace back as it was. */
@@ -157,7 +161,7 @@ function reach(table, keys) {
 }
 
 /** Opens it, and all that a page can be shown before anybody works; each as `{ value }` or `{ error }`. */
-export async function look(files) {
+export async function look({ files, runs }) {
   const onOpening = T.record();
   const opened = await plainly(async () => { globalThis.ws = await lodger.openWorkspace(NAME); });
   if (opened.error) return { opened, sessions: [], shown: {}, notices: [] };
@@ -170,6 +174,8 @@ export async function look(files) {
     await see(`${id}: history`, () => ws.history({ sessionId: id }));
     await see(`${id}: state`, () => ws.sessions.status(id));
     for (const part of ["journal", "events", "receipts", "handoffs", "verify"]) await see(`${id}: ${part}`, () => ws.sessions[part](id));
+    await see(`${id}: task`, () => ws.sessions.task(runs[id]));
+    await see(`${id}: result`, () => ws.wait(runs[id]));
   }
   await see("pages: tree", () => ws.pages.tree());
   await see("pages: trash", () => ws.pages.trash());
@@ -228,11 +234,11 @@ export async function ask() {
 }
 
 /** What is shown where nothing was ever stored. */
-export async function nothing(files) {
+export async function nothing(ids) {
   await globalThis.ws?.close();
   const own = NAME;
   globalThis.NAME = "nothing";
-  const seen = await look(files);
+  const seen = await look(ids);
   await ws.close();
   globalThis.ws = undefined;
   globalThis.NAME = own;

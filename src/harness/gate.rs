@@ -111,6 +111,7 @@ impl Harness {
             until: None,
             whole: false,
             in_part: false,
+            sought: false,
         };
         if session.is_empty() {
             if let About::Run(run) = about {

@@ -2,18 +2,23 @@
 //!
 //! Decides what the command is answered from: those rows, what is in our hands held against what is stored, or the
 //! session folded anew. Decides also when it is carried out instead, in a session that is taken for it or in a
-//! workspace that is borrowed. Leaves to others: what is read, and whether it can be believed (`reads/look`).
+//! workspace that is borrowed. Promises: a run is found where the row is lost or wrong that says whose it is, because that
+//! is a cache. Leaves to others: what is read, and whether it can be believed (`reads/look`).
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::harness::Harness;
 use crate::harness::core::refused::no_session_for;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::is_once;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle, stored};
 use crate::harness::gate::{must_be_shown, run_of};
-use crate::harness::reads::Waiting;
-use crate::harness::reads::look::{Stored, load};
-use crate::ports::Rows;
+use crate::harness::reads::look::{Stored, load, number};
+use crate::harness::reads::{After, Waiting};
+use crate::harness::runner::begun_task;
+use crate::journal::{Entry, Row, pack};
+use crate::list::Listed;
+use crate::ports::{Key, Part, Read, Rows, Table, Write};
 use crate::protocol::{Command, Need, Source};
 use crate::session::Session;
 
@@ -61,6 +66,67 @@ impl Harness {
         self.runner.calls.answer_look(&mut self.core, *command, &none, request)
     }
 
+    /// No row says whose a run is, or it names a session that does not have it: all sessions are looked through.
+    pub(in crate::harness) fn seek(&mut self, waiting: Waiting) {
+        // What was read of another session says nothing of this one.
+        let waiting = Waiting {
+            session: String::new(),
+            tail: None,
+            from: None,
+            until: None,
+            whole: false,
+            in_part: false,
+            sought: true,
+            ..waiting
+        };
+        let after = After::Seek { waiting: Box::new(waiting), rest: Vec::new() };
+        self.reads.read_after_commit(&mut self.core, vec![Read::all(Table::Heads, Vec::new())], after);
+    }
+
+    /// The next one was read, or all heads were.
+    pub(in crate::harness) fn seek_on(&mut self, mut waiting: Waiting, mut rest: Vec<String>, rows: Rows) {
+        let run = run_of(&waiting.request).unwrap_or_default();
+        if waiting.session.is_empty() {
+            rest = rows.into_iter().filter_map(|(key, _)| session_in(&key)).list();
+        } else if self.has_begun(&waiting.session, run, rows) {
+            if self.core.state.lifecycle == Lifecycle::Running {
+                let key = vec!["run".into(), run.into()];
+                let value = waiting.session.clone();
+                self.core.outbox.write(Write::Put { table: Table::Meta, key, value });
+            }
+            return self.reads.look_at(&mut self.core, waiting);
+        }
+        let Some(next) = rest.pop() else {
+            waiting.session = DEFAULT_SESSION.into();
+            return self.reads.look_at(&mut self.core, waiting);
+        };
+        let read = Read::all(Table::Entries, vec![next.as_str().into()]);
+        waiting.session = next;
+        let after = After::Seek { waiting: Box::new(waiting), rest };
+        self.reads.read_after_commit(&mut self.core, vec![read], after);
+    }
+
+    /// Whether a run, or a task, has begun in the session of these rows: a copy of a session has its runs too.
+    fn has_begun(&self, session: &str, run: &str, rows: Rows) -> bool {
+        let rows = pack::unpacked(rows);
+        let is_of = |text: &str| {
+            let (header, entry) = Row::from_text(text).ok()?.read().ok()?;
+            let task = match &entry {
+                Some(Entry::Recorded { what, record }) => {
+                    begun_task(what.known(), record, header.run.as_deref())
+                }
+                _ => None,
+            };
+            Some(header.run.as_deref() == Some(run) || task.as_deref() == Some(run))
+        };
+        let mut own = rows.iter().filter(|(_, text)| find::has(text, run) && is_of(text) == Some(true));
+        let Some(first) = own.next().and_then(|(key, _)| number(key)) else { return false };
+        let texts = rows.iter().map(|(_, text)| text.as_str());
+        let folded = Session::load(session, &self.core.sessions.engine, texts);
+        // Where it is damaged, that is told of.
+        !folded.is_ok_and(|folded| first <= folded.copied_at())
+    }
+
     /// The session of a command was read.
     pub(in crate::harness) fn look(
         &mut self,
@@ -68,9 +134,15 @@ impl Harness {
         rows: &[Rows],
         signatures: Option<&[String]>,
     ) {
+        let of_run = !waiting.sought && run_of(&waiting.request).is_some();
+        let again = of_run.then(|| waiting.clone());
         let command = waiting.command;
-        if let Err(error) = self.looked(waiting, rows, signatures) {
-            self.core.reply_now(command, Err(error));
+        let Err(error) = self.looked(waiting, rows, signatures) else { return };
+        let is_elsewhere =
+            matches!(error.code, Code::RunNotFound | Code::RecordNotFound | Code::SessionNotFound);
+        match again.filter(|_| is_elsewhere) {
+            Some(again) => self.seek(again),
+            None => self.core.reply_now(command, Err(error)),
         }
     }
 
@@ -201,5 +273,13 @@ impl Harness {
             }
             Err(error) => stored.answer_broken(&mut self.core, &waiting, signatures, error),
         }
+    }
+}
+
+/// The session that a row of heads is of.
+fn session_in(key: &Key) -> Option<String> {
+    match key.first() {
+        Some(Part::Text(id)) => Some(id.clone()),
+        _ => None,
     }
 }

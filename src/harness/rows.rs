@@ -9,6 +9,7 @@ use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::Action;
 use crate::harness::core::DEFAULT_SESSION;
+use crate::harness::gate::run_of;
 use crate::harness::reads::{After, Waiting};
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
@@ -36,13 +37,15 @@ impl Harness {
             rows.iter().all(Vec::is_empty) && self.core.integrity(session) != Integrity::Tampered
         };
         match after {
-            After::Epoch | After::Account { .. } | After::Find(_) => false,
+            After::Epoch | After::Account { .. } => false,
+            After::Find(_) => rows.iter().all(Vec::is_empty),
             After::Load { sessions, .. } if !sessions.iter().any(|id| id == DEFAULT_SESSION) => true,
             After::Around | After::Load { .. } => !(self.holding.runs_next() && is_new(DEFAULT_SESSION)),
             After::Look(waiting) => {
                 let Waiting { session, request, .. } = &**waiting;
                 let reads = request.need() == Need::Read && request.command.row().source == Source::Fold;
-                !(reads && is_new(session))
+                // Whose a run is may be told wrongly.
+                !(reads && is_new(session) && run_of(request).is_none())
             }
             _ => true,
         }
@@ -94,7 +97,11 @@ impl Harness {
         after.judge(&mut self.core, &rows, signatures);
         match after {
             // They are for no room.
-            After::Epoch | After::Account { .. } | After::Find(_) => {}
+            After::Epoch | After::Account { .. } => {}
+            After::Find(waiting) => self.seek(*waiting),
+            After::Seek { waiting, rest } => {
+                self.seek_on(*waiting, rest, rows.into_iter().next().unwrap_or_default())
+            }
             After::Around => self.looked_around(&rows),
             After::Load { sessions, files, whole } => self.load(sessions, files, &whole, &rows),
             After::Look(waiting) => {
@@ -139,7 +146,7 @@ impl Harness {
                 self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.clone())
             }
             After::Account { .. } => {}
-            After::Look(waiting) | After::Find(waiting) => {
+            After::Look(waiting) | After::Find(waiting) | After::Seek { waiting, .. } => {
                 self.core.reply_now(waiting.command, Err(error.clone()))
             }
             After::List { command, .. } | After::Arrived { command } => {

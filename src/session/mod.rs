@@ -272,10 +272,9 @@ impl Session {
         self.current()?.parts().into_iter().find(|run| run.id == id)
     }
 
-    /// Whether it knows what became of this run, if it is one of its own: those that were over long before the checkpoint
-    /// it does not.
+    /// Whether it knows what became of this run: of those that were over long before its checkpoint it does not.
     pub(crate) fn knows(&self, run: &str) -> bool {
-        self.checkpoint.is_none() || self.run_times(run).is_some() || self.queued(run).is_some()
+        self.run_times(run).is_some() || self.queued(run).is_some()
     }
 
     /// When a run began and how it ended, of any conversation.

@@ -26,6 +26,9 @@ use serde_json::Value;
 /// The row of `Table::Meta` with what the rows of pages add up to.
 pub(super) const HEAD: &str = "pages_head";
 
+/// Why a page is damaged that has no row.
+const MISSING: &str = "it is missing";
+
 /// Rows do not agree with each other: all have to be read ([`PageTree::survey`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt;
@@ -153,7 +156,9 @@ impl PageTree {
         };
         let head = Totals::parse(head).map_err(|_| Doubt)?;
         self.from = head.from;
-        if head == self.totals() { Ok(()) } else { Err(Doubt) }
+        // What they are worth beside it may be known.
+        let known = self.surveyed && head.rev <= self.rev;
+        if known || head == self.totals() { Ok(()) } else { Err(Doubt) }
     }
 
     /// What the pages add up to, those that are damaged included.
@@ -189,13 +194,13 @@ impl PageTree {
             }
         }
         let rev = last.max(said).max(head.as_ref().map_or(0, |head| head.rev));
-        let from = match head {
+        let from = match &head {
             Some(head) if head.rev >= end => head.from,
             // An earlier version has written since.
             Some(_) => end,
             None => rev,
         };
-        let mut tree = PageTree { rev, stored_rev, from, newer, ..PageTree::default() };
+        let mut tree = PageTree { rev, stored_rev, from, newer, surveyed: true, ..PageTree::default() };
         let found = pages.iter().map(|(key, text)| Found::of(key, text)).list();
         let mut slugs: Named<()> = Named::default();
         for slug in due.keys() {
@@ -223,7 +228,16 @@ impl PageTree {
                 }
             }
         }
+        // A page that nothing else names any more is named by those that stand below it.
+        for page in whole.iter().filter(|page| page.is_live()) {
+            if let Some(parent) = page.parent.as_ref().filter(|parent| !slugs.contains_key(parent)) {
+                tree.damaged.insert(parent, *Damaged::new(MISSING, 0, None));
+            }
+        }
         tree.put(crate::maps::sorted(whole, |page| page.rank));
+        // An earlier version may have made pages since, which it does not count.
+        let counted = head.filter(|head| head.rev == rev).map_or(0, |head| head.count);
+        tree.nameless = counted.saturating_sub(tree.totals().count);
         tree
     }
 
@@ -266,11 +280,22 @@ impl PageTree {
         }
     }
 
-    /// The pages that are damaged: `{ slug, code, why }` each.
-    pub fn damages(&self) -> Vec<Value> {
+    /// The pages that are damaged: `{ slug, code, why }` each, and how many are missing besides. A door of the room `upkeep`.
+    #[inline(never)]
+    pub fn damages(&self) -> Value {
+        enter(Room::Upkeep);
         let show =
             |(slug, damaged): (&str, &Damaged)| Object::new().text("slug", slug).all(damaged.json()).done();
-        self.damaged.iter().map(show).list()
+        let missing = Some(self.nameless).filter(|missing| *missing > 0);
+        Object::new()
+            .value("pages", self.damaged.iter().map(show).array())
+            .maybe("missing", missing.map(Value::from))
+            .done()
+    }
+
+    /// How many pages more are missing: nothing that is stored says which.
+    pub fn nameless(&self) -> u64 {
+        self.nameless
     }
 
     /// The slugs of the pages that are damaged.
@@ -444,7 +469,7 @@ fn judge(slug: &str, found: &[Found<'_>], due: u64, from: u64) -> Result<Page, B
             Err(damaged)
         }
         (None, Some(Ok(_))) => Err(Damaged::new("another page lies in its place", due, None)),
-        (None, None) => Err(Damaged::new("it is missing", due, None)),
+        (None, None) => Err(Damaged::new(MISSING, due, None)),
     }
 }
 

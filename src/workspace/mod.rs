@@ -64,6 +64,10 @@ pub struct PageTree {
     newer: bool,
     /// Pages whose rows are not what was written last.
     damaged: Named<Damaged>,
+    /// How many pages are missing besides, as far as it is counted.
+    nameless: u64,
+    /// Whether all rows were looked at since the last change: then they need not agree with the sum.
+    surveyed: bool,
     /// Where rows lie that belong elsewhere.
     strays: Vec<Key>,
     pages: Named<Page>,
@@ -118,6 +122,7 @@ impl PageTree {
         if rev >= self.rev {
             if rev > self.rev {
                 self.stored_rev = Some(rev.to_string());
+                self.surveyed = false;
             }
             self.rev = rev;
             // In their order each page is put after its siblings, which is the cheap end.
@@ -131,6 +136,7 @@ impl PageTree {
     pub fn accept(&mut self, plan: Plan) {
         if plan.rev > self.rev {
             self.rev = plan.rev;
+            self.surveyed = false;
             self.stored_rev = Some(plan.rev.to_string());
             if plan.mends {
                 self.strays.clear();

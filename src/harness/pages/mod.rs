@@ -151,6 +151,8 @@ pub(in crate::harness) struct Pages {
     refreshing: bool,
     /// The damaged pages that were told of.
     told: Named<()>,
+    /// How many pages without a name were told of.
+    told_nameless: u64,
     refresh_queue: Vec<Job>,
 }
 
@@ -276,14 +278,16 @@ impl Pages {
     /// Tells of the damaged pages that nobody was told of yet.
     fn tell_damage(&mut self, core: &mut Core) {
         let Some(tree) = &self.tree else { return };
-        let mut is_new = false;
+        let missing = tree.nameless();
+        let mut is_new = missing > self.told_nameless;
+        self.told_nameless = missing;
         for slug in tree.damaged() {
             is_new |= self.told.insert(slug, ()).is_none();
         }
         if is_new {
             let mut detail = Object::new();
             detail.text("workspace", &core.options.name).text("kind", "damaged");
-            detail.value("pages", tree.damages().into());
+            detail.all(tree.damages());
             core.send("agent:notice", detail, false);
         }
     }

@@ -63,6 +63,8 @@ pub(in crate::harness) enum After {
     Look(Box<Waiting>),
     /// Which session the run is of that a command is about.
     Find(Box<Waiting>),
+    /// The same, where no row says so: all heads, then the rows of one session after the other.
+    Seek { waiting: Box<Waiting>, rest: Vec<String> },
     /// All heads, to list the sessions; where damaged ones have none, their first rows as well.
     List { command: u32, of: Listing, asked: Millis, held: bool },
     /// The head of a session that arrives; nothing was read for it.
@@ -116,7 +118,7 @@ impl After {
     /// Whether a session is folded from the rows.
     pub(in crate::harness) fn folds(&self) -> bool {
         match self {
-            After::Load { .. } | After::Archive { .. } => true,
+            After::Load { .. } | After::Archive { .. } | After::Seek { .. } => true,
             After::Look(waiting) => {
                 let command = waiting.request.command;
                 !waiting.by_rows() || matches!(command, Command::SessionsTask | Command::SessionsLeft)
@@ -134,7 +136,7 @@ impl Reads {
                 let reads = waiting.request.command.row().source;
                 waiting.session == session && matches!(reads, Source::Fold | Source::End)
             }
-            After::Find(_) => true,
+            After::Find(_) | After::Seek { .. } => true,
             _ => false,
         };
         let judged = self.judged.values().map(|(after, _)| after);

@@ -8,7 +8,7 @@ use crate::ports::{Millis, Rows};
 use crate::protocol::{Command, Request, Source};
 
 /// A command that waits for its session to be read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::harness) struct Waiting {
     pub command: u32,
     pub session: String,
@@ -29,6 +29,8 @@ pub(in crate::harness) struct Waiting {
     pub whole: bool,
     /// It is damaged: all of it is read, to see what of it is whole.
     pub in_part: bool,
+    /// Its run was looked for in all sessions.
+    pub sought: bool,
 }
 
 impl Waiting {
@@ -63,7 +65,7 @@ impl Waiting {
 }
 
 /// The end of a journal, as far as it was read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::harness) struct Tail {
     /// Up to which row; 0: that is not known yet.
     pub seq: u64,

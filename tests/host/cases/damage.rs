@@ -2,7 +2,7 @@
 
 use crate::support::desk::Desk;
 use crate::support::parts::quick;
-use lodger::error::Code;
+use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Input, Notice};
 use lodger::journal::FORMAT;
 use lodger::ports::{Commit, Key, MemoryStore, Part, Read, Rows, Table, Write};
@@ -984,4 +984,98 @@ fn a_salvaged_session_keeps_the_name_that_its_head_has() {
         let id = state["id"].as_str().unwrap();
         assert_eq!(page.holds(id).record().unwrap().text("display_name"), Some("Letters"));
     }
+}
+
+/// A disk with sessions that have runs, one of them archived, one a copy of another; the runs by their sessions.
+fn with_runs() -> (MemoryStore, u64, Vec<(&'static str, String)>) {
+    let mut page = Desk::started("ann");
+    let mut runs = Vec::new();
+    for id in ["default", "notes", "other", "away"] {
+        if id != "default" {
+            page.launch(id);
+        }
+        let run = page.must("sendMessage", json!({ "sessionId": id, "text": "hello" }))["runId"].clone();
+        page.says(id);
+        runs.push((id, run.as_str().unwrap().to_owned()));
+    }
+    // It has the same runs.
+    page.must("sessions.fork", json!({ "id": "notes" }));
+    page.must("sessions.archive", json!({ "id": "away" }));
+    page.rows("default");
+    (page.store, page.now, runs)
+}
+
+/// Whose a run is, as it is stored.
+fn kept_of(page: &Desk, run: &str) -> Vec<String> {
+    let rows = page.store.read(&Read::all(Table::Meta, vec!["run".into(), run.into()]));
+    rows.into_iter().map(|(_, session)| session).collect()
+}
+
+#[test]
+fn a_run_is_found_where_the_row_that_says_whose_it_is_is_lost_or_wrong() {
+    let (disk, now, runs) = with_runs();
+    let asks = ["wait", "result", "sessions.task", "sessions.left", "sessions.activity", "sessions.output"];
+    let args = |name: &str, run: &str| match name {
+        "wait" | "result" => json!({ "runId": run }),
+        _ => json!({ "id": run }),
+    };
+    for running in [false, true] {
+        for (id, run) in &runs {
+            let opened = |store: MemoryStore| {
+                let mut page = Desk::on(store, now + 1_000, "ann");
+                if running {
+                    page.start();
+                }
+                page
+            };
+            let mut whole = opened(disk.clone());
+            assert_eq!(kept_of(&whole, run), [*id]);
+            for row in ["", "other", "notes", "default", "nowhere", "\u{0}"] {
+                for name in asks {
+                    let why = format!("{name} of {id}, {row:?}, {running}");
+                    let mut store = disk.clone();
+                    let key = vec!["run".into(), run.as_str().into()];
+                    let write = match row {
+                        "" => Write::DeletePrefix { table: Table::Meta, prefix: key },
+                        row => Write::Put { table: Table::Meta, key, value: row.into() },
+                    };
+                    store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+                    let mut page = opened(store);
+                    let shown = |answer: Result<Value, _>| answer.map_err(|error: ErrorInfo| error.code);
+                    let before = shown(whole.ask(name, args(name, run)));
+                    assert_eq!(shown(page.ask(name, args(name, run))), before, "{why}");
+                    assert!(before.is_ok() || *id == "away", "{why}: {before:?}");
+                    page.rows(id);
+                    if running {
+                        assert_eq!(kept_of(&page, run), [*id], "{why}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_nobody_has_is_looked_for_once_in_each_session() {
+    let (disk, now, _) = with_runs();
+    let rows = unpacked_rows(&disk);
+    for running in [false, true] {
+        let mut page = Desk::on(disk.clone(), now + 1_000, "ann");
+        if running {
+            page.start();
+        }
+        for (name, args, code) in [
+            ("wait", json!({ "runId": "run_none" }), Code::RunNotFound),
+            ("sessions.task", json!({ "id": "run_none" }), Code::RecordNotFound),
+        ] {
+            let before = page.read;
+            assert_eq!(page.fails(name, args).0, code);
+            assert!(page.read - before <= 2 * rows, "{} of {rows}", page.read - before);
+            assert!(kept_of(&page, "run_none").is_empty());
+        }
+    }
+}
+
+fn unpacked_rows(disk: &MemoryStore) -> usize {
+    disk.read(&Read::all(Table::Entries, Vec::new())).len()
 }

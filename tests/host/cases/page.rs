@@ -206,6 +206,95 @@ fn a_damaged_page_is_told_of_and_hides_no_other() {
     });
 }
 
+/// A disk on which nothing but those below it names a page any more; or nothing at all (`leaf`).
+fn nameless(leaf: bool, changes: &str) -> Desk {
+    let mut page = Desk::of("ann");
+    for (slug, parent) in [("root", None), ("leaf", Some("root")), ("deep", Some("leaf")), ("other", None)] {
+        page.must("pages.create", json!({ "title": slug, "content": slug, "parentSlug": parent }));
+    }
+    let delete = |table, prefix: Key| Write::DeletePrefix { table, prefix };
+    let put = |key: u64, value: &str| Write::Put {
+        table: Table::Changes,
+        key: vec![key.into()],
+        value: value.to_owned(),
+    };
+    let rows = page.store.read(&Read::all(Table::Changes, Vec::new()));
+    let (gone, number) = if leaf { ("deep", 3) } else { ("root", 1) };
+    let mut writes = vec![delete(Table::Pages, vec![gone.into()])];
+    match changes {
+        "one" => writes.push(delete(Table::Changes, vec![u64::into(number)])),
+        "all" => writes.push(delete(Table::Changes, Vec::new())),
+        _ => writes.extend([put(number, &rows[3].1), put(4, &rows[number as usize - 1].1)]),
+    }
+    page.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    page.crash("ann")
+}
+
+/// How many notices there were of damage.
+fn notices(page: &Desk) -> usize {
+    page.events.iter().filter(|(name, detail)| *name == "agent:notice" && detail["kind"] == "damaged").count()
+}
+
+#[test]
+fn a_page_that_only_those_below_it_name_is_damaged_and_hides_none_of_them() {
+    for changes in ["one", "all", "swapped"] {
+        let mut page = nameless(false, changes);
+        for _ in 0..2 {
+            let tree = page.must("pages.tree", json!({}));
+            assert_eq!(tree[0]["slug"], "other", "{changes}: {tree}");
+            assert_eq!(tree[1]["damaged"]["why"], "it is missing", "{changes}: {tree}");
+            assert_eq!(tree[1]["children"][0]["children"][0]["slug"], "deep", "{changes}: {tree}");
+            assert_eq!((told(&page), notices(&page)), (vec!["root".into()], 1), "{changes}");
+            // What others write makes nothing of it right.
+            page.must("pages.update", json!({ "slug": "deep", "content": "deeper" }));
+            page = page.crash("ann");
+        }
+        assert_eq!(page.fails("pages.restore", json!({ "slug": "root" })).0, Code::Corrupt, "{changes}");
+        page.must("pages.delete", json!({ "slug": "root" }));
+        let text = page.must("pages.trash", json!({}))[0]["content"].clone();
+        assert!(text.as_str().unwrap().starts_with(WAS_DAMAGED), "{changes}: {text}");
+        let mut page = page.crash("ann");
+        let tree = page.must("pages.tree", json!({}));
+        let slugs: Vec<_> = tree.as_array().unwrap().iter().map(|node| node["slug"].clone()).collect();
+        assert_eq!(slugs, ["other", "leaf"], "{changes}");
+        assert_eq!(notices(&page), 0, "{changes}");
+    }
+}
+
+#[test]
+fn pages_that_nothing_names_any_more_are_told_by_their_number() {
+    for changes in ["one", "all", "swapped"] {
+        let mut page = nameless(true, changes);
+        for _ in 0..2 {
+            page.must("pages.tree", json!({}));
+            let detail = page.events.iter().find(|(name, _)| *name == "agent:notice").unwrap().1.clone();
+            assert_eq!((&detail["pages"], &detail["missing"]), (&json!([]), &json!(1)), "{changes}");
+            assert_eq!(notices(&page), 1, "{changes}");
+            page = page.crash("ann");
+        }
+        // What is written from then on counts what is there.
+        page.must("pages.update", json!({ "slug": "leaf", "content": "on" }));
+        let mut page = page.crash("ann");
+        page.must("pages.tree", json!({}));
+        assert_eq!(notices(&page), 0, "{changes}");
+    }
+}
+
+#[test]
+fn a_damage_that_is_known_is_not_looked_for_with_each_read() {
+    for leaf in [false, true] {
+        let mut page = nameless(leaf, "one");
+        page.must("pages.tree", json!({}));
+        // Who reads all rows again finds this.
+        let prefix = vec!["other".into()];
+        let writes = vec![Write::DeletePrefix { table: Table::Pages, prefix }];
+        page.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+        page.must("pages.tree", json!({}));
+        assert!(!marked(&mut page).contains(&"other".to_owned()), "{leaf}");
+        assert_eq!(marked(&mut page.crash("ann")).contains(&"other".to_owned()), true, "{leaf}");
+    }
+}
+
 #[test]
 fn a_damage_stays_known_while_others_are_changed_and_is_gone_when_it_is_put_right() {
     for way in ["pages.restore", "pages.delete"] {

@@ -68,6 +68,7 @@ const ROOMS: [Room; 9] = [
             "workspace::PageTree>::survey",
             "workspace::PageTree>::take_former",
             "workspace::PageTree>::damaged_node",
+            "workspace::PageTree>::damages",
             "workspace::PageTree>::mend",
             "workspace::PageTree>::incoming",
             "workspace::PageTree>::outgoing",
