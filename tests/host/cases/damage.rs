@@ -546,8 +546,7 @@ fn a_damaged_session_with_a_held_run_is_salvaged() {
 fn a_salvaged_session_keeps_its_provider() {
     for running in [true, false] {
         let (mut store, now) = disk();
-        let status = |mut page: Desk| page.must("sessions.status", json!({ "id": "idle" }));
-        let was = status(Desk::on(store.clone(), now + 1_000, "ann"))["provider_id"].clone();
+        let was = Desk::on(store.clone(), now + 1_000, "ann").status("idle")["provider_id"].clone();
         assert!(damage(&mut store, "idle", 1, "content"));
         let mut page = Desk::on(store, now + 1_000, "ann");
         if running {
