@@ -984,8 +984,9 @@ export interface Tools {
   /**
    * Adds a tool and gives the function that undoes this registration, and no later one of the same name. Aborting
    * `signal` undoes it too. `replace` takes the place of a tool of this name. Register before `startAgent`: a call that a
-   * lost page left goes on with the tools that are there then. A `pattern` of its schema is the browser's own RegExp; one
-   * that keeps it busy without end, as `^(a+)+$` does, is refused where that shows.
+   * lost page left goes on with the tools that are there then. A `pattern` of its schema means what it means to the browser's
+   * RegExp, and takes time that is linear in the text. So backreferences and lookaround are refused, as is one that is too
+   * large when its repeats are written out.
    *
    * What few schemas have (references, alternatives, patterns) comes with a part of the module, once for a page. Until it is
    * there, such a tool is refused by `agent:error`, as in a worker. Calls wait for it.
@@ -1287,6 +1288,8 @@ export interface Sessions {
   /**
    * Runs a file of `export` again: what the machine decides must be what is recorded, byte for byte. `package`: the version that has
    * recorded it; another version may decide otherwise. Changes nothing.
+   *
+   * @throws {LodgerError} As `import`. `corrupt` too: it is more work than a session can be, because somebody has made it so.
    */
   replay(file: Blob): Promise<Replay>;
   /**

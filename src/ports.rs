@@ -330,15 +330,13 @@ impl HttpRequest {
     }
 }
 
-/// A pattern that is ready: whether it matches anywhere in a text.
-pub type Pattern = Rc<dyn Fn(&str) -> bool>;
-
-/// Regular expressions with the meaning that ECMA-262 gives them, which is what JSON Schema asks for. The core has
-/// no engine of its own: a browser brings one.
+/// Regular expressions with the meaning that ECMA-262 gives them, which is what JSON Schema asks for. Whether one matches
+/// a text is decided here, in linear time (`tools/schema/rare/pattern`). A browser knows what is one, and what is in a class
+/// that has a table.
 pub trait Patterns {
-    /// Makes a pattern ready, with or without the flag `u`. The error says what is wrong with the pattern. How long a
-    /// match takes is the engine's affair.
-    fn compile(&self, pattern: &str, unicode: bool) -> Result<Pattern, String>;
+    /// Whether a regular expression, with or without the flag `u`, matches a character; `None`: it matches nothing. The error
+    /// says why it is none.
+    fn test(&self, source: &str, unicode: bool, c: Option<char>) -> Result<bool, String>;
 }
 
 /// The regular expressions that the host brings, if it brings any. Without them a schema that has a pattern is refused.
@@ -366,7 +364,7 @@ impl std::fmt::Debug for PatternEngine {
 struct NoPatterns;
 
 impl Patterns for NoPatterns {
-    fn compile(&self, _: &str, _: bool) -> Result<Pattern, String> {
+    fn test(&self, _: &str, _: bool, _: Option<char>) -> Result<bool, String> {
         Err("this host has no regular expressions".into())
     }
 }

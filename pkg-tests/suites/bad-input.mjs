@@ -106,6 +106,63 @@ function schemas(test) {
     assert.equal(seen.twice, "invalid_arguments");
     t.note(JSON.stringify(seen));
   });
+
+  // The browser's own engine goes back for minutes and longer on each of these. What fails here is the time limit of the suite.
+  const HOSTILE = ["^(\\p{L}+)*$", "^(([a-z])+.)+[A-Z]$", "^(?:a+a)+$", "^(a{1,30}){1,30}$", "^(a|a)*$", "^(a|aa)+$", "^(?:.|a)*x$", "^(?:a?){40}a{40}$", "^a*a*a*a*a*a*a*a*b$"];
+  for (const host of ["page", "worker"]) {
+    test(`patterns that keep an engine busy decide long texts, and the agent can be stopped meanwhile (${host})`, async (t) => {
+      const page = await t.tab();
+      const seen = await page.evaluate(async ([host, patterns]) => {
+        const ws = await lodger.openWorkspace("w", { storage: "memory", host });
+        const inputSchema = (pattern) => ({ type: "object", properties: { a: { type: "string", pattern } }, patternProperties: { [pattern]: {} }, required: ["a"] });
+        const text = "a".repeat(100_000);
+        for (const [i, pattern] of patterns.entries()) ws.tools.register({ name: `t${i}`, description: "d", inputSchema: inputSchema(pattern), execute: () => "ran" });
+        const texts = [text, `${text}!`, "a".repeat(50)];
+        const results = [];
+        for (const i of patterns.keys()) {
+          const of = [];
+          for (const a of texts) of.push((await T.settle(() => ws.tools.execute(`t${i}`, { a, [a]: 1 }))).error?.code ?? "ran");
+          results.push(of);
+        }
+        // A model sends them too, and is stopped.
+        const provider = { kind: "custom", async *stream() {
+          const call = (_, index) => ({ index, id: `c${index}`, type: "function", function: { name: `t${index}`, arguments: JSON.stringify({ a: `${text}!` }) } });
+          yield { choices: [{ delta: { tool_calls: patterns.map(call) } }] };
+          yield { choices: [{ delta: {}, finish_reason: "tool_calls" }] };
+        } };
+        await ws.startAgent({ provider });
+        const { result } = await ws.sendMessage("Go");
+        await ws.stopAgent();
+        return { results, status: (await result).status, agent: ws.status() };
+      }, [host, HOSTILE]);
+      const [ran, no] = ["ran", "invalid_arguments"];
+      assert.deepEqual(seen.results, [[ran, no, ran], [no, no, no], [ran, no, ran], [no, no, ran], [ran, no, ran], [ran, no, ran], [no, no, no], [no, no, ran], [no, no, no]]);
+      assert.equal(seen.agent.lifecycle ?? seen.agent, "Stopped", JSON.stringify(seen.agent));
+    });
+  }
+
+  for (const [what, pattern, message] of [
+    ["a backreference", "(a)\\1", /'\/properties\/a\/pattern' has a backreference at character 4, which is not supported/],
+    ["a named backreference", "(?<n>a)\\k<n>", /has a backreference at character 8/],
+    ["a lookahead", "^(?=a)", /has a lookahead at character 2/],
+    ["a lookbehind", "(?<!a)b", /has a lookbehind at character 1/],
+    ["repeats without end", "(?:a{1000}){1000}", /is too large/],
+  ]) {
+    test(`a pattern with ${what} is refused when it is registered, with what to do`, async (t) => {
+      const page = await t.tab();
+      const seen = await page.evaluate(async (pattern) => {
+        const ws = await lodger.openWorkspace("w", { storage: "memory" });
+        // The part of the module is there, so it is thrown.
+        ws.tools.register({ name: "first", description: "d", inputSchema: { type: "object", properties: { a: { pattern: "a" } } }, execute: () => "ran" });
+        await ws.tools.execute("first", {});
+        const { code, message, hint } = await T.refused(() => ws.tools.register({ name: "t", description: "d", inputSchema: { type: "object", properties: { a: { type: "string", pattern } } }, execute: () => "ran" }));
+        return { code, message, hint };
+      }, pattern);
+      assert.equal(seen.code, "invalid_schema");
+      assert.match(seen.message, message);
+      assert.match(seen.hint, /linear|minLength/);
+    });
+  }
 }
 
 // ------------------------------------------------------------------ arguments

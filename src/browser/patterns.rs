@@ -1,7 +1,6 @@
-//! Regular expressions by the browser's own engine, whose language is the one that JSON Schema asks for.
+//! What the browser's own engine knows of regular expressions: which are some, and which characters a class has.
 
-use crate::ports::{Pattern, Patterns};
-use std::rc::Rc;
+use crate::ports::Patterns;
 use wasm_bindgen::prelude::*;
 
 // js-sys has this class too, but its constructor lets a bad pattern's exception through.
@@ -19,9 +18,9 @@ extern "C" {
 pub struct Engine;
 
 impl Patterns for Engine {
-    fn compile(&self, pattern: &str, unicode: bool) -> Result<Pattern, String> {
+    fn test(&self, source: &str, unicode: bool, c: Option<char>) -> Result<bool, String> {
         let flags = if unicode { "u" } else { "" };
-        let regex = RegExp::new(pattern, flags).map_err(|error| String::from(error.message()))?;
-        Ok(Rc::new(move |text| regex.test(text)))
+        let regex = RegExp::new(source, flags).map_err(|error| String::from(error.message()))?;
+        Ok(c.is_some_and(|c| regex.test(c.encode_utf8(&mut [0; 4]))))
     }
 }

@@ -35,8 +35,8 @@ impl PartialEq for Output {
 impl Eq for Output {}
 
 fn compile(schema: &str, engine: &PatternEngine) -> Result<Schema, ErrorInfo> {
-    let options = Options { patterns: engine.patterns(), formats: false, documents: &[] };
-    Schema::compile(&json::parse(schema).unwrap_or_default(), &options).map_err(|error| error.info())
+    let options = Options { patterns: engine.patterns(), formats: false, recorded: false, documents: &[] };
+    Schema::compile(&json::parse(schema).unwrap_or_default(), &options)
 }
 
 impl Output {
@@ -46,8 +46,9 @@ impl Output {
     /// `invalid_schema`, naming the place in it.
     pub fn parse(value: &Value, engine: &PatternEngine) -> Result<Value, ErrorInfo> {
         let schema = object_schema(value.get("json").unwrap_or(&Value::Null), "sendMessage", "schema")?;
-        compile(&schema, engine).map_err(|error| {
-            ErrorInfo::new(error.code, ["the schema of sendMessage: ", &error.message].concat())
+        compile(&schema, engine).map_err(|mut error| {
+            error.message = ["the schema of sendMessage: ", &error.message].concat();
+            error
         })?;
         let validate = value.get("validate").and_then(|function| function.get("$fn")).cloned();
         Ok(Object::new().text("json", &schema).maybe("validate", validate).done())

@@ -29,7 +29,7 @@ pub use adopted::adopted;
 pub use checkpoint::Checkpoint;
 pub use keeping::{as_stored, lost_by, state_of};
 pub use queue::Queued;
-pub use replay::{Difference, again, replay};
+pub use replay::{Difference, again, replay, weight};
 pub use transcript::Transcript;
 pub(crate) use view::{answer, arguments, said_in, text_part, usage, waiting};
 pub use view::{answer_of, history, history_of_version, tool_result};

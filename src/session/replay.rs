@@ -3,6 +3,7 @@
 use super::{Session, is_input};
 use crate::error::ErrorInfo;
 use crate::journal::Row;
+use crate::json::items;
 
 /// Where a replay went another way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,4 +67,14 @@ pub fn again(session: &mut Session, row: &Row) -> Result<Option<Difference>, Err
     }
     session.accept(&made_header, Some(&entry), &made)?;
     Ok(None)
+}
+
+/// How much work it may be to decide what comes next, besides looking at values: each call of the last answer is gone
+/// through, and its arguments may be compared with those of each turn.
+pub fn weight(session: &Session) -> u64 {
+    let Some(run) = session.current() else { return 0 };
+    let calls = run.turns.last().map_or(&[][..], |turn| &turn.calls);
+    let arguments: usize = calls.iter().map(|call| call.arguments.len()).sum();
+    let tools = items(&session.tools_record).len();
+    calls.len() as u64 * (1 + tools as u64 / 32) + run.turns.len() as u64 * (arguments as u64 / 256)
 }

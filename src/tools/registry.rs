@@ -61,20 +61,28 @@ impl Registry {
     pub fn from_record(record: &Value, engine: &PatternEngine) -> Result<Registry, ErrorInfo> {
         let mut registry = Registry::with(engine.clone());
         for tool in json::items(record) {
-            registry.register(Definition::from_record(tool)?, false)?;
+            registry.add(Definition::from_record(tool)?, false, true)?;
         }
         Ok(registry)
     }
 
     /// Adds a tool at the end, or, with `replace`, puts it in place of the one of its name.
     pub fn register(&mut self, definition: Definition, replace: bool) -> Result<(), ErrorInfo> {
+        self.add(definition, replace, false)
+    }
+
+    fn add(&mut self, definition: Definition, replace: bool, recorded: bool) -> Result<(), ErrorInfo> {
         self.record.take();
-        let options =
-            Options { patterns: self.engine.patterns(), formats: definition.formats, documents: &[] };
+        let options = Options {
+            patterns: self.engine.patterns(),
+            formats: definition.formats,
+            recorded,
+            documents: &[],
+        };
         let schema = json::parse(&definition.input_schema).unwrap_or_default();
-        let schema = Schema::compile(&schema, &options).map_err(|error| {
-            let error = error.info();
-            ErrorInfo::new(error.code, format!("the tool '{}': {}", definition.name, error.message))
+        let schema = Schema::compile(&schema, &options).map_err(|mut error| {
+            error.message = format!("the tool '{}': {}", definition.name, error.message);
+            error
         })?;
         let found = self.tools.iter_mut().find(|tool| tool.definition.name == definition.name);
         match found {

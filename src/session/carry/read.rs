@@ -14,9 +14,15 @@ use crate::maps::Named;
 use crate::ports::{PatternEngine, Rows, signed_row};
 use crate::session::lifecycle::check_id;
 use crate::session::record::{self, Record, storable};
-use crate::session::{Difference, Session, again};
+use crate::session::{Difference, Session, again, weight};
+use crate::tools::schema::worked;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+/// How much work a file may be, in steps of [`worked`], and how much more for each of its bytes. What sessions are that nobody
+/// has made up is a hundredth of it.
+const WORK: u64 = 20_000_000;
+const WORK_PER_BYTE: u64 = 4;
 
 /// How many digits of its hash the id of a file has.
 const ID: usize = 40;
@@ -53,6 +59,8 @@ pub struct Reader {
     /// How many lines there were.
     line: u64,
     sum: String,
+    /// How much work may still be done.
+    work: u64,
     head: Option<Head>,
     /// The files that have not come yet.
     missing: Vec<String>,
@@ -93,6 +101,7 @@ impl Reader {
             replays,
             line: 0,
             sum: String::new(),
+            work: WORK,
             head: None,
             missing: Vec::new(),
             files: 0,
@@ -113,6 +122,7 @@ impl Reader {
     /// it was written. The error names the line; it is no use to go on.
     pub fn line(&mut self, line: &str) -> Result<(), ErrorInfo> {
         self.line += 1;
+        self.work += line.len() as u64 * WORK_PER_BYTE;
         if line.starts_with("{\"damaged\"") {
             let error = in_line(self.line, corrupt("the session was damaged here when it was exported"));
             return Err(
@@ -231,7 +241,9 @@ impl Reader {
         if !row.follows(self.session.hash()) {
             return Err(corrupt("the row does not follow the one before it"));
         }
+        let before = worked();
         if self.replays {
+            self.pay(weight(&self.session))?;
             self.difference = again(&mut self.session, &row)?;
         } else {
             let (header, entry) = row.read()?;
@@ -240,7 +252,18 @@ impl Reader {
             }
             self.session.read(&header, entry.as_ref(), &row)?;
         }
+        self.pay(worked() - before)?;
         self.sum = tied(&self.sum, line);
+        Ok(())
+    }
+
+    /// Does so much work. It is counted, not timed, so a file is refused at the same line everywhere.
+    fn pay(&mut self, work: u64) -> Result<(), ErrorInfo> {
+        let left = self.work.checked_sub(work).ok_or_else(|| {
+            corrupt("it is more work to read than a session can be")
+                .hint("the file was made to keep its reader busy: ask where it comes from")
+        })?;
+        self.work = left;
         Ok(())
     }
 
@@ -265,6 +288,7 @@ impl Reader {
 
     fn file(&mut self, id: &str, said: &Value) -> Result<(), ErrorInfo> {
         self.close_file()?;
+        self.pay(self.missing.len() as u64)?;
         let at = self.missing.iter().position(|missing| missing == id);
         let at = at.ok_or_else(|| corrupt("the conversation has no such file"))?;
         // A file that came twice with messages is kept once.

@@ -6,16 +6,16 @@
 
 use super::Options;
 use super::keywords::{KEYWORDS, Key, Keyword, Takes, Vocabularies, has_names, types};
+use super::number::Work;
 use super::pointer;
 use super::rare::{self, Format};
 use crate::error::{Code, ErrorInfo};
 use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::Named;
-use crate::ports::{Pattern, Patterns};
+use crate::ports::Patterns;
 use crate::protocol::args::{kind, whole};
 use serde_json::{Map, Number, Value};
-use std::fmt;
 use std::rc::Rc;
 
 /// How deep documents may be nested.
@@ -23,37 +23,18 @@ pub(super) const DEEPEST: usize = 200;
 /// How many schemas there may be in all documents together.
 const MOST_NODES: usize = 50_000;
 
-/// Why a schema cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemaError {
-    /// Where in the schema, as a JSON Pointer; in another document, with its URI and `#` before it.
-    pub path: String,
-    /// What is wrong there, with the place.
-    pub message: String,
+/// Why a schema cannot be used: what is wrong, and where, as a JSON Pointer; in another document, with its URI and `#`
+/// before it.
+pub(super) fn unusable(path: &str, what: &str) -> ErrorInfo {
+    let message = match path {
+        "" => ["the schema ", what].concat(),
+        path => ["'", path, "' ", what].concat(),
+    };
+    ErrorInfo::new(Code::InvalidSchema, message)
 }
 
-impl SchemaError {
-    pub(super) fn new(path: String, what: &str) -> SchemaError {
-        let message = match path.as_str() {
-            "" => ["the schema ", what].concat(),
-            path => ["'", path, "' ", what].concat(),
-        };
-        SchemaError { path, message }
-    }
-
-    /// The error as the page sees it.
-    pub fn info(&self) -> ErrorInfo {
-        ErrorInfo::new(Code::InvalidSchema, self.message.clone())
-    }
-}
-
-impl fmt::Display for SchemaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for SchemaError {}
+/// Whether a pattern matches anywhere in a text. `false` too where no work is left.
+pub(super) type Pattern = Rc<dyn Fn(&str, &mut Work) -> bool>;
 
 /// The place of a schema in the list.
 pub(super) type Id = usize;
@@ -141,7 +122,7 @@ impl Compiled {
         self.dynamic.get(resource)?.get(anchor).copied()
     }
 
-    /// The place of a schema, as [`SchemaError::path`] says it.
+    /// The place of a schema, as a JSON Pointer.
     pub(super) fn path(&self, id: Id) -> String {
         path(&self.nodes, id)
     }
@@ -159,7 +140,7 @@ pub(super) fn path(nodes: &[Node], id: Id) -> String {
 }
 
 /// Makes a schema ready.
-pub(super) fn compile(schema: &Value, options: &Options<'_>) -> Result<Compiled, SchemaError> {
+pub(super) fn compile(schema: &Value, options: &Options<'_>) -> Result<Compiled, ErrorInfo> {
     let mut compiler = Compiler {
         options,
         nodes: Vec::new(),
@@ -221,14 +202,9 @@ pub(super) struct Compiler<'a> {
 
 impl<'a> Compiler<'a> {
     /// Takes a document in.
-    pub(super) fn document(
-        &mut self,
-        uri: &str,
-        root: &'a Value,
-        prefix: &str,
-    ) -> Result<usize, SchemaError> {
+    pub(super) fn document(&mut self, uri: &str, root: &'a Value, prefix: &str) -> Result<usize, ErrorInfo> {
         if is_deeper(root, DEEPEST) {
-            return Err(SchemaError::new(prefix.into(), "is nested too deeply"));
+            return Err(unusable(prefix, "is nested too deeply"));
         }
         let resource = self.resource(uri, root, prefix.into(), Vocabularies::STANDARD);
         self.place(root, resource, None, prefix.into())?;
@@ -263,12 +239,12 @@ impl<'a> Compiler<'a> {
         resource: usize,
         parent: Option<Id>,
         step: String,
-    ) -> Result<Id, SchemaError> {
+    ) -> Result<Id, ErrorInfo> {
         let id = self.nodes.len();
         self.nodes.push(Node { rules: Vec::new(), resource, parent, step });
         self.places.insert(&address(value), id);
         if id >= MOST_NODES {
-            return Err(SchemaError::new(String::new(), "has more than 50000 schemas in it"));
+            return Err(unusable("", "has more than 50000 schemas in it"));
         }
         match value {
             Value::Object(map) => self.object(value, map, id)?,
@@ -277,8 +253,8 @@ impl<'a> Compiler<'a> {
             }
             Value::Bool(true) => {}
             other => {
-                return Err(SchemaError::new(
-                    path(&self.nodes, id),
+                return Err(unusable(
+                    &path(&self.nodes, id),
                     &["must be a schema, not ", kind(other)].concat(),
                 ));
             }
@@ -286,7 +262,7 @@ impl<'a> Compiler<'a> {
         Ok(id)
     }
 
-    fn object(&mut self, value: &'a Value, map: &'a Map<String, Value>, id: Id) -> Result<(), SchemaError> {
+    fn object(&mut self, value: &'a Value, map: &'a Map<String, Value>, id: Id) -> Result<(), ErrorInfo> {
         let mut number = self.of(id);
         if has_names(map) || !self.options.documents.is_empty() {
             self.is_rare = true;
@@ -324,19 +300,14 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub(super) fn fault(&self, id: Id, name: &str, what: &str) -> SchemaError {
+    pub(super) fn fault(&self, id: Id, name: &str, what: &str) -> ErrorInfo {
         let mut place = path(&self.nodes, id);
         pointer::push_step(&mut place, name);
-        SchemaError::new(place, what)
+        unusable(&place, what)
     }
 
     /// What a keyword was given; `None` where it decides nothing.
-    fn arg(
-        &mut self,
-        id: Id,
-        keyword: &'static Keyword,
-        value: &'a Value,
-    ) -> Result<Option<Arg>, SchemaError> {
+    fn arg(&mut self, id: Id, keyword: &'static Keyword, value: &'a Value) -> Result<Option<Arg>, ErrorInfo> {
         let Keyword { key, name, takes, .. } = *keyword;
         Ok(Some(match (takes, value) {
             (Takes::Types, _) => Arg::Types(types(value).unwrap_or_default()),
@@ -366,7 +337,7 @@ impl<'a> Compiler<'a> {
         keyword: &str,
         step: &str,
         schema: &'a Value,
-    ) -> Result<Id, SchemaError> {
+    ) -> Result<Id, ErrorInfo> {
         let mut place = ["/", keyword].concat();
         pointer::push_step(&mut place, step);
         self.place(schema, self.of(id), Some(id), place)

@@ -2,8 +2,8 @@
 //!
 //! Decides all of the standard that is about validity, and what of a model's arguments is repaired (`coerce`).
 //! Promises: a schema is made ready once and then never looked up again. What is malformed, loops, or would be too much
-//! work is refused when it is compiled. So are patterns that would keep their engine busy without end. No value
-//! makes validation run away otherwise. Nothing is fetched. Leaves to others: regular expressions (the port
+//! work is refused when it is compiled. No value makes validation run away: what it takes is counted, patterns too, which
+//! take time that is linear in the text. Nothing is fetched. Leaves to others: what is a regular expression (the port
 //! [`Patterns`]), and documents that a schema refers to, which are handed in.
 //!
 //! | file | what it decides |
@@ -27,9 +27,10 @@ mod validate;
 mod violation;
 
 pub use coerce::{Repair, Repaired};
-pub use compile::SchemaError;
+pub use validate::worked;
 pub use violation::{Report, Violation};
 
+use crate::error::ErrorInfo;
 use crate::json;
 use crate::ports::Patterns;
 use compile::Compiled;
@@ -40,10 +41,13 @@ use std::rc::Rc;
 /// How a schema is compiled.
 #[derive(Clone)]
 pub struct Options<'a> {
-    /// The engine for `pattern`, `patternProperties` and the format `regex`.
+    /// What knows regular expressions, for `pattern`, `patternProperties` and the format `regex`.
     pub patterns: Rc<dyn Patterns>,
     /// Whether `format` decides; else it is a remark.
     pub formats: bool,
+    /// Whether it was taken once. A pattern that an earlier version has taken, and this one cannot follow, is no error then:
+    /// what it is asked about does not fit.
+    pub recorded: bool,
     /// Documents that the schema may refer to, each with its absolute URI; they may refer to each other. Meta-schemas
     /// are not known unless they are here.
     pub documents: &'a [(String, Value)],
@@ -74,7 +78,7 @@ pub fn needs_room(schema: &Value, formats: bool) -> bool {
 
 impl Schema {
     /// Makes a schema ready. The error names the place in it.
-    pub fn compile(schema: &Value, options: &Options<'_>) -> Result<Schema, SchemaError> {
+    pub fn compile(schema: &Value, options: &Options<'_>) -> Result<Schema, ErrorInfo> {
         Ok(Schema(Rc::new(compile::compile(schema, options)?)))
     }
 
@@ -118,8 +122,12 @@ mod tests {
                 _ => json!(1),
             };
             let schema = nested(json!({ keyword.name: given }));
-            let options =
-                Options { patterns: PatternEngine::default().patterns(), formats: false, documents: &[] };
+            let options = Options {
+                patterns: PatternEngine::default().patterns(),
+                formats: false,
+                recorded: false,
+                documents: &[],
+            };
             let needs = needs_room(&schema, false);
             let (rare, remark) = (keyword.key.is_rare(), keyword.key == keywords::Key::Format);
             assert_eq!(needs, rare && !remark, "{schema}");

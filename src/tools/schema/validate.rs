@@ -12,6 +12,7 @@ use super::pointer;
 use super::rare;
 use crate::maps::Named;
 use serde_json::{Map, Value};
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 /// How many findings are kept; the others are counted.
@@ -22,6 +23,15 @@ pub(super) const DEEPEST: usize = 200;
 const LONGEST: usize = 1000;
 /// How much work one value may be. Many times what an honest one of some megabytes is.
 const STEPS: u32 = 5_000_000;
+
+thread_local! {
+    static WORKED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How much work all values were that this thread has looked at. Who feeds it what others have made can set a bound.
+pub fn worked() -> u64 {
+    WORKED.get()
+}
 
 /// One thing that is wrong.
 pub(super) struct Finding<'v> {
@@ -85,7 +95,9 @@ pub(super) fn validate<'v>(schema: &'v Compiled, value: &'v Value) -> Outcome<'v
     }
     walk.found.truncate(KEPT);
     let total = if walk.stopped.is_some() { 1 } else { walk.total };
-    let share = (STEPS - walk.work.left()) / (STEPS / 100);
+    let worked = STEPS - walk.work.left();
+    WORKED.set(WORKED.get() + u64::from(worked));
+    let share = worked / (STEPS / 100);
     Outcome { found: walk.found, total, stopped: walk.stopped, share }
 }
 
@@ -380,9 +392,7 @@ impl<'v> Walk<'v> {
             return true;
         }
         match node.arg(Key::PatternProperties) {
-            Some(Arg::NodeByPattern(by_pattern)) => {
-                by_pattern.iter().any(|(pattern, _)| self.work.pay_text(name) && pattern(name))
-            }
+            Some(Arg::NodeByPattern(by_pattern)) => rare::is_named(self, by_pattern, name),
             _ => false,
         }
     }

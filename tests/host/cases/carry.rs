@@ -570,6 +570,48 @@ fn a_journal_is_run_again_and_the_first_difference_told() {
 }
 
 #[test]
+fn a_file_that_keeps_its_reader_busy_is_corrupt() {
+    let both = json!({ "items": { "$ref": "#/$defs/n" } });
+    let twice = json!({ "type": "array", "anyOf": [both, both] });
+    let schema =
+        json!({ "type": "object", "properties": { "v": { "$ref": "#/$defs/n" } }, "$defs": { "n": twice } });
+    let busy = |depth: usize| {
+        let mut desk = Desk::started("ann");
+        desk.must("sessions.launch", json!({ "id": "a", "displayName": "Docs" }));
+        let text = format!("{{\"v\":{}1{}}}", "[".repeat(depth), "]".repeat(depth));
+        for _ in 0..3 {
+            desk.must("sessions.prompt", json!({ "id": "a", "text": "hello", "schema": { "json": schema } }));
+            desk.says(&text);
+            desk.says(&text);
+        }
+        export(&mut desk, "a")
+    };
+    let mut desk = Desk::started("bea");
+    assert_eq!(replayed(&mut desk, &busy(5)).unwrap()["same"], true);
+    let error = replayed(&mut desk, &busy(60)).unwrap_err();
+    assert_eq!(error.code, Code::Corrupt);
+    assert!(error.message.contains("more work to read than a session can be"), "{error:?}");
+    assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("busy")));
+}
+
+#[test]
+fn many_calls_of_one_answer_are_gone_through_so_often_and_no_more() {
+    let calls = |count: usize| {
+        let mut desk = Desk::started("ann");
+        let id = "a";
+        desk.must("sessions.launch", json!({ "id": id, "displayName": "Docs" }));
+        desk.must("sessions.prompt", json!({ "id": id, "text": "hello" }));
+        let call = |n| Block::ToolCall { id: format!("c{n}"), name: "none".into(), arguments: "{}".into() };
+        desk.answers_with((0..count).map(call).collect(), StopReason::ToolUse);
+        desk.says("done");
+        export(&mut desk, id)
+    };
+    let mut desk = Desk::started("bea");
+    assert_eq!(replayed(&mut desk, &calls(500)).unwrap()["same"], true);
+    assert_eq!(replayed(&mut desk, &calls(8_000)).unwrap_err().code, Code::Corrupt);
+}
+
+#[test]
 fn what_was_cleared_is_in_no_file_and_is_folded() {
     let mut desk = worked();
     desk.must("clearConversation", json!({ "sessionId": "a" }));

@@ -1,7 +1,8 @@
 //! What a browser's `RegExp` is, an ECMA-262 engine, and shorthands.
 
-use lodger::ports::{Pattern, PatternEngine, Patterns};
-use lodger::tools::schema::{Options, Schema, SchemaError};
+use lodger::error::ErrorInfo;
+use lodger::ports::{PatternEngine, Patterns};
+use lodger::tools::schema::{Options, Schema};
 use regress::Regex;
 use serde_json::Value;
 use std::cell::Cell;
@@ -10,10 +11,10 @@ use std::rc::Rc;
 struct Engine;
 
 impl Patterns for Engine {
-    fn compile(&self, pattern: &str, unicode: bool) -> Result<Pattern, String> {
+    fn test(&self, source: &str, unicode: bool, c: Option<char>) -> Result<bool, String> {
         let flags = if unicode { "u" } else { "" };
-        let regex = Regex::with_flags(pattern, flags).map_err(|error| error.to_string())?;
-        Ok(Rc::new(move |text| regex.find(text).is_some()))
+        let regex = Regex::with_flags(source, flags).map_err(|error| error.to_string())?;
+        Ok(c.is_some_and(|c| regex.find(c.encode_utf8(&mut [0; 4])).is_some()))
     }
 }
 
@@ -21,14 +22,9 @@ impl Patterns for Engine {
 struct Guarded(Rc<Cell<bool>>);
 
 impl Patterns for Guarded {
-    fn compile(&self, pattern: &str, unicode: bool) -> Result<Pattern, String> {
-        let here = Rc::clone(&self.0);
-        assert!(here.get(), "broken law: a schema is compiled before its room is there");
-        let pattern = Engine.compile(pattern, unicode)?;
-        Ok(Rc::new(move |text| {
-            assert!(here.get(), "broken law: a value is held against a schema before its room is there");
-            pattern(text)
-        }))
+    fn test(&self, source: &str, unicode: bool, c: Option<char>) -> Result<bool, String> {
+        assert!(self.0.get(), "broken law: a schema is compiled or asked before its room is there");
+        Engine.test(source, unicode, c)
     }
 }
 
@@ -43,9 +39,9 @@ pub fn patterns() -> PatternEngine {
 }
 
 pub fn options(documents: &[(String, Value)]) -> Options<'_> {
-    Options { patterns: Rc::new(Engine), formats: false, documents }
+    Options { patterns: Rc::new(Engine), formats: false, recorded: false, documents }
 }
 
-pub fn compile(schema: &Value) -> Result<Schema, SchemaError> {
+pub fn compile(schema: &Value) -> Result<Schema, ErrorInfo> {
     Schema::compile(schema, &Options { formats: true, ..options(&[]) })
 }

@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use lodger::error::ErrorInfo;
-use lodger::ports::{Pattern, PatternEngine, Patterns};
+use lodger::ports::{PatternEngine, Patterns};
 use lodger::session::carry::{LINE, Reader};
 use regress::Regex;
 use std::fs::File;
@@ -66,9 +66,9 @@ fn told(error: ErrorInfo) -> anyhow::Error {
 struct Engine;
 
 impl Patterns for Engine {
-    fn compile(&self, pattern: &str, unicode: bool) -> Result<Pattern, String> {
+    fn test(&self, source: &str, unicode: bool, c: Option<char>) -> Result<bool, String> {
         let flags = if unicode { "u" } else { "" };
-        let regex = Regex::with_flags(pattern, flags).map_err(|error| error.to_string())?;
-        Ok(Rc::new(move |text| regex.find(text).is_some()))
+        let regex = Regex::with_flags(source, flags).map_err(|error| error.to_string())?;
+        Ok(c.is_some_and(|c| regex.find(c.encode_utf8(&mut [0; 4])).is_some()))
     }
 }

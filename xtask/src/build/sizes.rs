@@ -23,13 +23,13 @@ const FIRST: [(&str, &[&str], usize); 2] = [
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 17] = [
     ("anthropic", 4_230),
-    ("carry", 17_640),
+    ("carry", 17_950),
     ("chat", 5_810),
     ("more", 17_500),
     ("pages", 24_700),
     ("past", 64_900),
     ("responses", 5_040),
-    ("schema", 12_530),
+    ("schema", 15_970),
     ("upkeep", 9_180),
     ("client/lost.js", 240),
     ("client/session-files.js", 2_330),

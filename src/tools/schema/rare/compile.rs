@@ -4,19 +4,21 @@
 //! refused with its place. That is a name that leads nowhere, a pattern that is none, or a loop of references that goes
 //! on without looking at more of the value. Leaves to others: what the keywords mean.
 
-use super::backtrack;
 use super::format::Format;
+use super::pattern::{self, Refused};
 use super::uri;
+use crate::error::ErrorInfo;
 use crate::find;
 use crate::json::items;
 use crate::list::Listed;
 use crate::maps::Named;
-use crate::ports::Pattern;
 use crate::rooms::{Room, enter};
-use crate::tools::schema::compile::{Arg, Compiler, Id, Node, Open, SchemaError, address, names, path};
+use crate::tools::schema::Options;
+use crate::tools::schema::compile::{Arg, Compiler, Id, Node, Open, Pattern, address, names, path, unusable};
 use crate::tools::schema::keywords::{Key, Keyword, METAS, Takes, Vocabularies};
 use crate::tools::schema::pointer;
 use serde_json::{Map, Value};
+use std::rc::Rc;
 
 /// How many schemas may follow each other on the same value.
 const LONGEST_CHAIN: usize = 200;
@@ -30,7 +32,7 @@ pub(in crate::tools::schema) fn identify<'a>(
     value: &'a Value,
     map: &'a Map<String, Value>,
     id: Id,
-) -> Result<usize, SchemaError> {
+) -> Result<usize, ErrorInfo> {
     enter(Room::Schema);
     let text = |compiler: &Compiler<'a>, name: &str| match map.get(name) {
         None => Ok(None),
@@ -113,7 +115,7 @@ pub(in crate::tools::schema) fn arg<'a>(
     id: Id,
     keyword: &Keyword,
     value: &'a Value,
-) -> Result<Option<Arg>, SchemaError> {
+) -> Result<Option<Arg>, ErrorInfo> {
     enter(Room::Schema);
     let Keyword { key, name, takes, .. } = *keyword;
     let text = || value.as_str().unwrap_or_default();
@@ -124,8 +126,9 @@ pub(in crate::tools::schema) fn arg<'a>(
             Arg::NamesByName(lists.map(|(name, list)| (name.clone(), names(list))).list())
         }
         Takes::Text if key == Key::Pattern => {
-            let pattern = pattern_of(compiler, text()).map_err(|what| compiler.fault(id, name, &what))?;
-            Arg::Pattern(text().into(), pattern)
+            let mut place = path(&compiler.nodes, id);
+            pointer::push_step(&mut place, name);
+            Arg::Pattern(text().into(), pattern_of(compiler, &place, text())?)
         }
         Takes::Text if key == Key::Format => match Format::parse(text()) {
             Some(format) => Arg::Format(format),
@@ -148,8 +151,7 @@ pub(in crate::tools::schema) fn arg<'a>(
             for (member, schema) in value.as_object().into_iter().flatten() {
                 let place = compiler.below(id, name, member, schema)?;
                 if key == Key::PatternProperties {
-                    let pattern = pattern_of(compiler, member)
-                        .map_err(|what| SchemaError::new(path(&compiler.nodes, place), &what))?;
+                    let pattern = pattern_of(compiler, &path(&compiler.nodes, place), member)?;
                     by_pattern.push((pattern, place));
                 } else {
                     by_name.insert(member, place);
@@ -166,23 +168,26 @@ pub(in crate::tools::schema) fn arg<'a>(
 }
 
 /// Makes a pattern ready. The standard wants the flag `u`; many patterns that are in use are only valid without it.
-fn pattern_of(compiler: &Compiler<'_>, pattern: &str) -> Result<Pattern, String> {
-    if backtrack::is_endless(pattern) {
-        return Err(
-            "can keep the browser busy without end: a group that is repeated holds only what is repeated"
-                .into(),
-        );
+fn pattern_of(compiler: &Compiler<'_>, place: &str, text: &str) -> Result<Pattern, ErrorInfo> {
+    let Options { patterns: engine, recorded, .. } = compiler.options;
+    let unicode = match engine.test(text, true, None) {
+        Ok(_) => true,
+        Err(why) => {
+            let none = |_| unusable(place, &["is no regular expression: ", &why].concat());
+            engine.test(text, false, None).map(|_| false).map_err(none)?
+        }
+    };
+    match pattern::ready(text, unicode, engine) {
+        Ok(pattern) => Ok(pattern),
+        // An earlier version may have taken it: what it is asked about is too much work.
+        Err(_) if *recorded => Ok(Rc::new(|_, work| work.pay(usize::MAX))),
+        Err(Refused { what, hint }) => Err(unusable(place, &what).hint(hint)),
     }
-    let engine = &compiler.options.patterns;
-    engine
-        .compile(pattern, true)
-        .or_else(|why| engine.compile(pattern, false).map_err(|_| why))
-        .map_err(|why| ["is no regular expression: ", &why].concat())
 }
 
 /// Looks all references up, and refuses what goes round in them. Whether any of it asks what other schemas have looked at.
 #[inline(never)]
-pub(in crate::tools::schema) fn finish(compiler: &mut Compiler<'_>) -> Result<bool, SchemaError> {
+pub(in crate::tools::schema) fn finish(compiler: &mut Compiler<'_>) -> Result<bool, ErrorInfo> {
     enter(Room::Schema);
     while let Some(open) = compiler.open.pop() {
         settle(compiler, &open)?;
@@ -193,7 +198,7 @@ pub(in crate::tools::schema) fn finish(compiler: &mut Compiler<'_>) -> Result<bo
 }
 
 /// Looks a reference up.
-fn settle(compiler: &mut Compiler<'_>, open: &Open) -> Result<(), SchemaError> {
+fn settle(compiler: &mut Compiler<'_>, open: &Open) -> Result<(), ErrorInfo> {
     let (target, anchor) = find_named(compiler, compiler.of(open.id), &open.reference)?.map_err(|why| {
         let dynamic = compiler.nodes.get(open.id).and_then(|node| node.rules.get(open.rule));
         let dynamic = dynamic.is_some_and(|rule| rule.key == Key::DynamicRef);
@@ -214,7 +219,7 @@ fn find_named(
     compiler: &mut Compiler<'_>,
     from: usize,
     reference: &str,
-) -> Result<Result<(Id, Option<String>), &'static str>, SchemaError> {
+) -> Result<Result<(Id, Option<String>), &'static str>, ErrorInfo> {
     let (uri, fragment) = uri::split_fragment(reference);
     let base = compiler.resources.get(from).map(|resource| resource.uri.as_str()).unwrap_or_default();
     let uri = if uri.is_empty() { String::new() } else { uri::resolve(base, uri) };
@@ -257,7 +262,7 @@ fn find_named(
     Ok(Ok((id, None)))
 }
 /// Refuses schemas that lead back to themselves on the same value, and those that fan out.
-fn check_loops(nodes: &[Node]) -> Result<(), SchemaError> {
+fn check_loops(nodes: &[Node]) -> Result<(), ErrorInfo> {
     let mut costs = vec![0; nodes.len()];
     for id in 0..nodes.len() {
         cost(nodes, &mut costs, id, LONGEST_CHAIN)?;
@@ -269,8 +274,8 @@ fn check_loops(nodes: &[Node]) -> Result<(), SchemaError> {
 const COUNTING: usize = usize::MAX;
 
 /// How many schemas apply to the same value as this one, itself included.
-fn cost(nodes: &[Node], costs: &mut [usize], id: Id, chain: usize) -> Result<usize, SchemaError> {
-    let fault = |what: &str| Err(SchemaError::new(path(nodes, id), what));
+fn cost(nodes: &[Node], costs: &mut [usize], id: Id, chain: usize) -> Result<usize, ErrorInfo> {
+    let fault = |what: &str| Err(unusable(&path(nodes, id), what));
     match costs.get(id) {
         Some(&COUNTING) => return fault("refers to itself without looking at a part of the value first"),
         Some(0) => {}

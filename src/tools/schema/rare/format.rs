@@ -66,7 +66,7 @@ impl Format {
             Kind::Ipv4 => return ipv4(text),
             Kind::Ipv6 => return ipv6(text),
             Kind::Hostname => return hostname(text),
-            Kind::Regex => return patterns.compile(text, true).is_ok(),
+            Kind::Regex => return patterns.test(text, true, None).is_ok(),
         };
         read.is_some() && reader.0.is_empty()
     }

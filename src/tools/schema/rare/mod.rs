@@ -5,15 +5,15 @@
 //! Promises: a schema that is not [`is_rare`](super::keywords::is_rare) comes through none of the doors, so the rest of
 //! the engine does without this one. Leaves to others: walking through a value, and what most schemas have.
 
-mod backtrack;
 mod compile;
 mod format;
 mod number;
+mod pattern;
 mod uri;
 mod validate;
 mod violation;
 
 pub(super) use compile::{arg, finish, identify};
 pub(super) use format::Format;
-pub(super) use validate::rule;
+pub(super) use validate::{is_named, rule};
 pub(super) use violation::{expects, fitting, sentence};

@@ -7,7 +7,7 @@ use super::number::{hash, is_multiple};
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::rooms::{Room, enter};
-use crate::tools::schema::compile::{Arg, Id, Rule};
+use crate::tools::schema::compile::{Arg, Id, Pattern, Rule};
 use crate::tools::schema::keywords::Key;
 use crate::tools::schema::number::Work;
 use crate::tools::schema::validate::{At, Detail, Finding, Here, KEPT, Scope, Seen, Step, Walk};
@@ -46,7 +46,7 @@ pub(in crate::tools::schema) fn rule<'v>(
             repeated(&mut walk.work, items)
         }
         (Arg::Pattern(_, pattern), Value::String(text)) => {
-            (!walk.work.pay_text(text) || !pattern(text)).then_some(Detail::None)
+            (!matches(walk, pattern, text)).then_some(Detail::None)
         }
         (Arg::Format(format), Value::String(text)) => {
             let fits = walk.work.pay_text(text) && format.fits(text, &*walk.schema.patterns);
@@ -55,6 +55,21 @@ pub(in crate::tools::schema) fn rule<'v>(
         _ => None,
     };
     wrong.is_none_or(|detail| walk.fault(here, rule.key, value, detail))
+}
+
+/// Whether `patternProperties` is about a member of this name.
+#[inline(never)]
+pub(in crate::tools::schema) fn is_named(
+    walk: &mut Walk<'_>,
+    by_pattern: &[(Pattern, Id)],
+    name: &str,
+) -> bool {
+    enter(Room::Schema);
+    by_pattern.iter().any(|(pattern, _)| matches(walk, pattern, name))
+}
+
+fn matches(walk: &mut Walk<'_>, pattern: &Pattern, text: &str) -> bool {
+    walk.work.pay_text(text) && pattern(text, &mut walk.work)
 }
 
 /// Two items that are the same, the first such pair.
@@ -210,7 +225,7 @@ fn members<'v>(
         (_, Arg::NodeByPattern(by_pattern)) => {
             for (name, member) in members {
                 for (pattern, id) in by_pattern {
-                    if walk.work.pay_text(name) && pattern(name) {
+                    if matches(walk, pattern, name) {
                         fits &= walk.member(here, *id, name, member);
                         if let Some(seen) = seen.as_deref_mut() {
                             seen.members.insert(name, ());

@@ -249,7 +249,7 @@ fn a_schema_that_is_none_is_refused_with_its_place() {
     ] {
         let error = compile(&schema).expect_err(message);
         assert!(error.message.starts_with(message), "{schema}: {}", error.message);
-        assert_eq!(error.info().code, Code::InvalidSchema);
+        assert_eq!(error.code, Code::InvalidSchema);
     }
 }
 

@@ -5,5 +5,6 @@ mod bounds;
 mod cases;
 mod coerce;
 mod draw;
+mod patterns;
 mod properties;
 mod suite;

@@ -118,6 +118,7 @@ const ROOMS: [Room; 9] = [
             "tools::schema::rare::compile::arg",
             "tools::schema::rare::compile::finish",
             "tools::schema::rare::validate::rule",
+            "tools::schema::rare::validate::is_named",
             "tools::schema::rare::violation::sentence",
             "tools::schema::rare::violation::fitting",
             "tools::schema::rare::violation::expects",
