@@ -13,7 +13,7 @@ use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::is_once;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle, stored};
 use crate::harness::gate::{must_be_shown, run_of};
-use crate::harness::reads::look::{Stored, load, number};
+use crate::harness::reads::look::{Stored, folded, load, number};
 use crate::harness::reads::{After, Waiting};
 use crate::harness::runner::begun_task;
 use crate::journal::{Entry, Row, pack};
@@ -121,10 +121,8 @@ impl Harness {
         };
         let mut own = rows.iter().filter(|(_, text)| find::has(text, run) && is_of(text) == Some(true));
         let Some(first) = own.next().and_then(|(key, _)| number(key)) else { return false };
-        let texts = rows.iter().map(|(_, text)| text.as_str());
-        let folded = Session::load(session, &self.core.sessions.engine, texts);
         // Where it is damaged, that is told of.
-        !folded.is_ok_and(|folded| first <= folded.copied_at())
+        !folded(session, &self.core, &rows).is_ok_and(|folded| first <= folded.copied_at())
     }
 
     /// The session of a command was read.

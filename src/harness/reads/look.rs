@@ -521,12 +521,18 @@ fn task(core: &Core, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value,
     }
     let open = match core.session(session) {
         Some(session) => session.open_task(id),
-        None => {
-            let texts = rows.iter().map(|(_, text)| text.as_str());
-            Session::load(session, &core.sessions.engine, texts)?.open_task(id)
-        }
+        None => folded(session, core, rows)?.open_task(id),
     };
     open.map(|run| with_dropped(core, run)).ok_or_else(|| record::unknown("task run", id))
+}
+
+/// What these rows, which are all of a session, add up to.
+pub(in crate::harness) fn folded(
+    id: &str,
+    core: &Core,
+    rows: &[(Key, String)],
+) -> Result<Session, ErrorInfo> {
+    Session::load(id, &core.sessions.engine, rows.iter().map(|(_, text)| text.as_str()))
 }
 
 /// The record of a run, with how much came too late for it while this page has worked on it.
