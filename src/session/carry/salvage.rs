@@ -57,7 +57,9 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
             _ => {}
         }
         let run = run_of(&message);
-        let is_cut = gaps.iter().any(|(behind, _)| *behind == run);
+        // One that was not finished may have had no word yet.
+        let ended = run.as_deref().and_then(|run| folded.run(run)?.ended.as_ref());
+        let is_cut = ended.is_some() && gaps.iter().any(|(behind, _)| *behind == run);
         if let Some(parts) = message.get_mut("parts")
             && is_cut
             && parts.as_array().is_some_and(Vec::is_empty)
