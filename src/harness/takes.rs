@@ -106,9 +106,7 @@ impl Harness {
             }
             // The others are whole: it is set aside.
             if error.code == Code::Corrupt {
-                let (stored, core) = (Stored::of(rows), &mut self.core);
-                let found = stored.damage(core, session, None);
-                stored.find_damage(core, session, &error, found);
+                Stored::of(rows).set_aside(&mut self.core, session, &error);
                 damaged.push((session, error));
             } else if session == DEFAULT_SESSION {
                 return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
@@ -145,9 +143,7 @@ impl Harness {
     /// The session of a command is not what was written. Where the first one was given up by that, it begins anew.
     fn not_taken(&mut self, waiting: &Waiting, rows: &[Rows], error: ErrorInfo) -> Result<(), ErrorInfo> {
         if error.code == Code::Corrupt {
-            let (stored, core) = (Stored::of(rows), &mut self.core);
-            let found = stored.damage(core, &waiting.session, None);
-            stored.find_damage(core, &waiting.session, &error, found);
+            Stored::of(rows).set_aside(&mut self.core, &waiting.session, &error);
         }
         self.reads.not_taken(&mut self.core, waiting, error)?;
         if waiting.session == DEFAULT_SESSION {

@@ -101,12 +101,7 @@ impl Holding {
             let _ = self.archive(core, runner, reads, None, &session);
             return;
         }
-        let after = After::Archive {
-            command: None,
-            session: session.clone(),
-            step: Archiving::Take { whole: false },
-        };
-        reads.read_after_commit(core, whole_of(&session, false).into(), after);
+        read_to_take(core, reads, &session, false);
     }
 
     /// What was read of a session that is archived.
@@ -165,14 +160,11 @@ impl Holding {
         if !is_taken {
             let stored = Stored::of(rows);
             if stored.lacks_the_past() && !is_whole {
-                let step = Archiving::Take { whole: true };
-                let after = After::Archive { command: None, session: session.into(), step };
-                return reads.read_after_commit(core, whole_of(session, true).into(), after);
+                return read_to_take(core, reads, session, true);
             }
             if let Err(error) = self.take_session(core, runner, session, (rows, is_whole)) {
                 if error.code == Code::Corrupt {
-                    let found = stored.damage(core, session, None);
-                    stored.find_damage(core, session, &error, found);
+                    stored.set_aside(core, session, &error);
                     core.tell_damaged(session, &error);
                 }
                 return;
@@ -223,6 +215,11 @@ fn older_than(core: &Core, until: Millis) -> Vec<String> {
     let mut oldest = old.into_iter().take(AT_ONCE).map(|(_, id)| id).list();
     oldest.reverse();
     oldest
+}
+
+fn read_to_take(core: &mut Core, reads: &mut Reads, session: &str, whole: bool) {
+    let after = After::Archive { command: None, session: session.into(), step: Archiving::Take { whole } };
+    reads.read_after_commit(core, whole_of(session, whole).into(), after);
 }
 
 fn read_to_pack(core: &mut Core, reads: &mut Reads, command: Option<u32>, session: &str) {

@@ -334,6 +334,12 @@ impl<'a> Stored<'a> {
         self.survey(core, session, &self.doubted(core, session, signatures)).ok()?.damage
     }
 
+    /// A session is set aside that could not be taken for this: where it is damaged, these rows say as far as they can.
+    pub(in crate::harness) fn set_aside(&self, core: &mut Core, session: &str, error: &ErrorInfo) {
+        let found = self.damage(core, session, None);
+        self.find_damage(core, session, error, found);
+    }
+
     /// A session is set aside, because its rows are not what was written: where it is damaged (`found`) is known from here on.
     pub(in crate::harness) fn find_damage(
         &self,

@@ -16,8 +16,8 @@ use serde_json::Value;
 /// A row that is new, with what it says.
 pub type Made = (u64, Row, Entry);
 
-/// Appends what makes a copy a session of its own, and gives the rows. `what`: [`Ask::Import`], [`Ask::Fork`] or [`Ask::Salvage`]; `args` as
-/// [`Session::ask`] takes them.
+/// Appends what makes a copy a session of its own, and gives the rows. `what`: [`Ask::Import`], [`Ask::Fork`] or
+/// [`Ask::Salvage`]; `args` as [`Session::ask`] takes them.
 ///
 /// # Errors
 /// What the command is refused for; `corrupt`: the machine cannot go on with what the copy says.
@@ -37,9 +37,8 @@ pub fn adopt(
         for name in ["operator", "projectId", "providerId", "modelId", "displayName", "provider"] {
             launch.maybe(name, args.get(name).cloned());
         }
-        let launch = launch.text("id", &copy.session.id).done();
         let own = copy.session.id.clone();
-        copy.ask(Ask::Launch, launch, &own)?;
+        copy.ask(Ask::Launch, launch.text("id", &own).done(), &own)?;
     }
     copy.ask(what, args, id)?;
     let open = copy.session.current().map(|run| run.parts().iter().map(|part| part.id.clone()).list());
