@@ -121,7 +121,10 @@ function since(on) {
       for (const tab of [a, viewer].filter(Boolean)) {
         for (const what of OF_THE_HOLDER) assert.equal(await refused(tab, `ws.${what}`), "newer_version", what);
         for (const [what, code] of Object.entries(OF_ITS_OWN)) assert.equal(await refused(tab, `ws.${what}`), code, what);
-        assert.deepEqual([...new Set(await codes(tab))], ["newer_version"], "and once by itself");
+        const told = [...new Set(await codes(tab))];
+        // The lock may be gone before the word of the newer tab comes: the first version then tells that first.
+        if (was === "it held the agent" && told[0] === "ownership_lost") told.shift();
+        assert.deepEqual(told, ["newer_version"], "and once by itself");
       }
       assert.equal(await b.evaluate(async () => (await ws.run("Two")).text), "First.");
       assert.deepEqual(await b.evaluate(() => texts()), ["One", "Zero.", "Two", "First."]);

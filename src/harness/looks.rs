@@ -11,6 +11,7 @@ use crate::harness::Harness;
 use crate::harness::core::refused::no_session_for;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::is_once;
+use crate::harness::core::waits::no_run;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle, stored};
 use crate::harness::gate::{must_be_shown, run_of};
 use crate::harness::reads::look::{Stored, folded, load, number};
@@ -30,7 +31,7 @@ impl Harness {
         if !self.core.sessions.has(&waiting.session) || waiting.by_rows() {
             return self.reads.look_at(&mut self.core, waiting);
         }
-        if self.has_forgotten(&waiting) {
+        if self.is_strange(&waiting) {
             return self.reads.look_at(&mut self.core, Waiting { whole: true, ..waiting });
         }
         let command = waiting.command;
@@ -39,11 +40,16 @@ impl Harness {
         }
     }
 
-    /// Whether a command only reads of a run, and the session at hand goes on from a checkpoint behind that.
-    fn has_forgotten(&self, waiting: &Waiting) -> bool {
+    /// Whether the session at hand does not know the run of a command: it goes on from a checkpoint behind that, or the
+    /// row is wrong that has led here.
+    fn is_strange(&self, waiting: &Waiting) -> bool {
         let knows = |session: &Session| run_of(&waiting.request).is_none_or(|run| session.knows(run));
-        waiting.request.need() == Need::Read
-            && self.core.session(&waiting.session).is_some_and(|session| !knows(session))
+        self.core.session(&waiting.session).is_some_and(|session| !knows(session))
+    }
+
+    /// Whether a command only reads of a run that the session at hand does not know.
+    fn has_forgotten(&self, waiting: &Waiting) -> bool {
+        waiting.request.need() == Need::Read && self.is_strange(waiting)
     }
 
     /// Nothing is stored of the session that a command would read.
@@ -136,8 +142,11 @@ impl Harness {
         let again = of_run.then(|| waiting.clone());
         let command = waiting.command;
         let Err(error) = self.looked(waiting, rows, signatures) else { return };
-        let is_elsewhere =
-            matches!(error.code, Code::RunNotFound | Code::RecordNotFound | Code::SessionNotFound);
+        let is_elsewhere = match error.code {
+            Code::RunNotFound | Code::RecordNotFound | Code::SessionNotFound => true,
+            Code::NothingToResume => again.as_ref().is_some_and(|again| self.is_strange(again)),
+            _ => false,
+        };
         match again.filter(|_| is_elsewhere) {
             Some(again) => self.seek(again),
             None => self.core.reply_now(command, Err(error)),
@@ -236,7 +245,15 @@ impl Harness {
                     _ => answered,
                 }
             }
-            _ if self.core.state.lifecycle == Lifecycle::Running => self.take_for(waiting, stored.rows),
+            _ if self.core.state.lifecycle == Lifecycle::Running => {
+                // A session is not taken to find that the run is another's.
+                if let Some(run) = run_of(&waiting.request).filter(|_| !waiting.sought)
+                    && load(session, &self.core, stored).is_ok_and(|folded| !folded.knows(run))
+                {
+                    return Err(no_run(run));
+                }
+                self.take_for(waiting, stored.rows)
+            }
             Need::Write => self.write_once(waiting, stored, signatures),
             _ => self.dispatch_waiting(waiting),
         }

@@ -5,7 +5,7 @@ use crate::host::{Host, until};
 use fastrand::Rng;
 use lodger::browser::{self, Gone, Scope, Store};
 use lodger::error::Code;
-use lodger::harness::FORMAT_KEY;
+use lodger::harness::{FORMAT_KEY, format_text};
 use lodger::ports::{Commit, Durability, Expect, Key, MemoryStore, Part, Read, StoreError, Table, Write};
 use serde_json::json;
 use std::cell::RefCell;
@@ -238,7 +238,7 @@ async fn what_a_newer_version_wrote_is_refused() {
     faults::close(&other);
 
     let Opened { store, .. } = fresh("newer format").await;
-    let format = Write::Put { table: Table::Meta, key: key(&[FORMAT_KEY]), value: "999".into() };
+    let format = Write::Put { table: Table::Meta, key: key(&[FORMAT_KEY]), value: format_text(999) };
     store.commit(&writes(vec![format])).await.unwrap();
     store.close();
     assert_eq!(Host::open("newer format").await.err().unwrap().code, Code::NewerVersion);

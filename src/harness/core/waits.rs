@@ -229,7 +229,7 @@ fn result_without_words(run: &str, ended: &Ended) -> Value {
         .done()
 }
 
-fn no_run(id: &str) -> ErrorInfo {
+pub(in crate::harness) fn no_run(id: &str) -> ErrorInfo {
     let id = shortened(id);
     ErrorInfo::new(Code::RunNotFound, format!("no run has the id \"{id}\""))
 }

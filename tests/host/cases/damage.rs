@@ -1055,6 +1055,50 @@ fn a_run_is_found_where_the_row_that_says_whose_it_is_is_lost_or_wrong() {
 }
 
 #[test]
+fn a_failed_run_goes_on_where_the_row_that_says_whose_it_is_is_lost_or_wrong() {
+    let mut page = Desk::started("ann");
+    let mut runs = Vec::new();
+    for id in ["default", "notes", "other"] {
+        if id != "default" {
+            page.launch(id);
+        }
+        let run = page.must("sendMessage", json!({ "sessionId": id, "text": "hello" }))["runId"].clone();
+        page.breaks(Code::InvalidRequest);
+        runs.push((id, run.as_str().unwrap().to_owned()));
+    }
+    page.must("sessions.fork", json!({ "id": "notes" }));
+    page.rows("default");
+    let (disk, now) = (page.store, page.now);
+    for (id, run) in &runs {
+        for row in ["", "other", "notes", "default", "nowhere"] {
+            let mut store = disk.clone();
+            let key = vec!["run".into(), run.as_str().into()];
+            let write = match row {
+                "" => Write::DeletePrefix { table: Table::Meta, prefix: key },
+                row => Write::Put { table: Table::Meta, key, value: row.into() },
+            };
+            store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+            let mut page = Desk::on(store, now + 1_000, "ann");
+            page.start();
+            let goes_on = page.must("resume", json!({ "runId": run }));
+            page.says("again");
+            let answer = page.must("result", json!({ "runId": goes_on["runId"] }));
+            assert_eq!(
+                (&answer["text"], page.status(id)["status"].as_str()),
+                (&json!("again"), Some("idle")),
+                "{id}, {row:?}"
+            );
+            assert_eq!(
+                page.fails("resume", json!({ "runId": run })).0,
+                Code::NothingToResume,
+                "{id}, {row:?}"
+            );
+            assert_eq!(kept_of(&page, run), [*id], "{id}, {row:?}");
+        }
+    }
+}
+
+#[test]
 fn a_run_that_nobody_has_is_looked_for_once_in_each_session() {
     let (disk, now, _) = with_runs();
     let rows = unpacked_rows(&disk);

@@ -4,7 +4,7 @@
 use crate::support::calm::{send, started};
 use crate::support::sim::World;
 use lodger::error::Code;
-use lodger::harness::FORMAT_KEY;
+use lodger::harness::{FORMAT_KEY, format_text};
 use lodger::journal::FORMAT;
 use lodger::ports::{Commit, Read, Table, Write};
 use serde_json::json;
@@ -12,7 +12,7 @@ use serde_json::json;
 /// What a newer version leaves when it takes a workspace.
 fn taken_by_a_newer_one(world: &mut World) {
     let write =
-        Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: (FORMAT + 1).to_string() };
+        Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: format_text(FORMAT + 1) };
     world.disk.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
 }
 
@@ -65,5 +65,29 @@ fn an_older_version_changes_no_page_of_a_newer_format() {
     }
     assert_eq!(world.disk, before, "nothing was written");
     let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
-    assert_eq!(world.disk.read(&format).first().map(|(_, value)| &**value), Some(&*(FORMAT + 1).to_string()));
+    assert_eq!(world.disk.read(&format).first().map(|(_, value)| &**value), Some(&*format_text(FORMAT + 1)));
+}
+
+/// A row of the format with one bit flipped, each of them.
+fn flipped(text: &str) -> impl Iterator<Item = String> {
+    (0..text.len() * 8).filter_map(|bit| {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        String::from_utf8(bytes).ok()
+    })
+}
+
+#[test]
+fn a_bit_that_flips_makes_no_newer_version() {
+    let mut world = started();
+    world.must(0, "stopAgent", json!({}));
+    for value in (1..=FORMAT).flat_map(|version| flipped(&format_text(version)).collect::<Vec<_>>()) {
+        let write = Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: value.clone() };
+        world.disk.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+        world.must(0, "pages.create", json!({ "title": "Stock", "content": value }));
+        world.must(0, "startAgent", json!({ "provider": { "kind": "custom", "stream": { "$fn": 50 } } }));
+        let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
+        assert_eq!(world.disk.read(&format)[0].1, format_text(FORMAT), "{value:?} is written anew");
+        world.must(0, "stopAgent", json!({}));
+    }
 }

@@ -212,9 +212,9 @@ fn who_acknowledges_a_loss_lowers_no_format() {
     let mut place = Place::new(Marker::Since(SINCE));
     let mut page = place.open();
     // A newer version has taken the workspace since.
-    place.write(vec![meta("format", "99")]);
+    place.write(vec![meta("format", "99=99")]);
     place.command(&mut page, "acknowledgeLoss", json!({}));
-    assert_eq!((place.row("format").as_deref(), place.row("lost")), (Some("99"), None));
+    assert_eq!((place.row("format").as_deref(), place.row("lost")), (Some("99=99"), None));
 }
 
 #[test]

@@ -300,7 +300,7 @@ fn a_workspace_that_was_used_asks_for_what_its_past_needs_as_it_opens() {
     // It does not come, and nothing waits for it; what needs it asks again.
     used.handle(1, Input::Room { room: Room::Past, result: Err("offline".into()) });
     assert_eq!(asks(&mut used), []);
-    assert!(matches!(opened(Some("999")), Err(StoreError::Newer)));
+    assert!(matches!(opened(Some("999=999")), Err(StoreError::Newer)));
     // What is no number is damaged, and keeps nobody out of what is whole.
     for stored in ["x", "", "r"] {
         assert_eq!(asks(&mut opened(Some(stored)).unwrap()), [Room::Past], "{stored}");
