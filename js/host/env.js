@@ -207,12 +207,21 @@ export const persist = async () => (await globalThis.navigator?.storage?.persist
 /** Whether the browser has a network, as far as it tells. */
 export const isOnline = () => globalThis.navigator?.onLine !== false;
 
+/** How often a run that waits for the network looks, in milliseconds. */
+const LOOK_MS = 1_000;
+
 /** Resolves as soon as it has one, or to false when the scope is disposed. */
 export const online = ({ closing: { signal } }) =>
   new Promise((resolve) => {
     if (isOnline()) return resolve(true);
-    addEventListener("online", () => resolve(true), { once: true, signal });
-    signal.addEventListener("abort", () => resolve(false));
+    // Chromium tells a worker nothing when the network is back.
+    const looks = setInterval(() => isOnline() && over(true), LOOK_MS);
+    const over = (there) => {
+      clearInterval(looks);
+      resolve(there);
+    };
+    addEventListener("online", () => over(true), { once: true, signal });
+    signal.addEventListener("abort", () => over(false));
   });
 
 /** The name of this page, which a page shows that finds the agent running here. */

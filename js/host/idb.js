@@ -74,8 +74,9 @@ export async function commit(connection, expected, writes, strict) {
     try {
       expected.forEach(([table, key, value], place) => {
         transaction.objectStore(table).get(key).onsuccess = ({ target: { result } }) => {
-          // What is no text is read as no row.
-          if (wrong !== undefined || (typeof result === "string" ? result : undefined) === value) return;
+          // As it is read: bytes that are no pressed text are an empty one, and what is neither is no row.
+          const read = result instanceof Uint8Array ? "" : result;
+          if (wrong !== undefined || (typeof read === "string" ? read : undefined) === value) return;
           // The writes are on their way already; this takes them all back.
           wrong = place;
           attemptTo(() => transaction.abort());

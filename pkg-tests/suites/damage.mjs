@@ -144,37 +144,39 @@ export default function (test) {
     assert.deepEqual(seen.versions.map(({ content, damaged }) => damaged?.code ?? content), ["Hot soup.", "corrupt", "Cold soup."]);
   });
 
-  test("a number in the place of a text of the workspace is no text, and stops nothing", async (t) => {
-    const page = await t.tab();
-    await page.evaluate(begin);
-    await page.evaluate(async () => {
-      await ws.pages.create({ title: "Soup", content: "Cold soup." });
-      await ws.run("one");
-      await ws.close();
-    });
-    const keys = await page.evaluate(async () => (await T.dump("damage")).meta.map(([key]) => key));
-    assert.ok(keys.length >= 4, JSON.stringify(keys));
-    for (const [at, key] of keys.entries()) {
-      await page.evaluate(async (key) => {
-        const db = await T.database("damage");
-        const tx = db.transaction("meta", "readwrite");
-        tx.objectStore("meta").put(5, key);
-        await T.done(tx);
-        db.close();
-      }, key);
-      await page.reload();
-      await t.ready(page);
+  for (const [what, value] of [["a number", 5], ["a list", []], ["null", null], ["an object", {}], ["bytes", new Uint8Array([1, 2, 3])]]) {
+    test(`${what} in the place of a text of the workspace is no text, and stops nothing`, async (t) => {
+      const page = await t.tab();
       await page.evaluate(begin);
-      const view = await page.evaluate(async (at) => {
-        const { text } = await ws.run("Still there?");
-        const { slug } = await ws.pages.create({ title: `Bread ${at}`, content: "Bake." });
-        const view = [text, slug, (await ws.pages.read("soup")).content];
+      await page.evaluate(async () => {
+        await ws.pages.create({ title: "Soup", content: "Cold soup." });
+        await ws.run("one");
         await ws.close();
-        return view;
-      }, at);
-      assert.deepEqual(view, ["You said Still there?.", `bread-${at}`, "Cold soup."], JSON.stringify(key));
-    }
-  });
+      });
+      const keys = await page.evaluate(async () => (await T.dump("damage")).meta.map(([key]) => key));
+      assert.ok(keys.length >= 4, JSON.stringify(keys));
+      for (const [at, key] of keys.entries()) {
+        await page.evaluate(async ([key, value]) => {
+          const db = await T.database("damage");
+          const tx = db.transaction("meta", "readwrite");
+          tx.objectStore("meta").put(value, key);
+          await T.done(tx);
+          db.close();
+        }, [key, value]);
+        await page.reload();
+        await t.ready(page);
+        await page.evaluate(begin);
+        const view = await page.evaluate(async (at) => {
+          const { text } = await ws.run("Still there?");
+          const { slug } = await ws.pages.create({ title: `Bread ${at}`, content: "Bake." });
+          const view = [text, slug, (await ws.pages.read("soup")).content];
+          await ws.close();
+          return view;
+        }, at);
+        assert.deepEqual(view, ["You said Still there?.", `bread-${at}`, "Cold soup."], JSON.stringify(key));
+      }
+    });
+  }
 
   for (const [what, left] of [["a text", "pressed?"], ["other bytes", [1, 2, 3]]]) {
     test(`a pack in whose place is ${what}: the other packs are read`, async (t) => {

@@ -23,7 +23,24 @@ export default function (test) {
 // ------------------------------------------------------------------ networks
 
 function networks(test) {
-  // The browser's protocol takes the network from pages, not from workers.
+  // The protocol of the browser tells a worker that the network is gone, but takes it from pages only.
+  test("in a worker too, a run that waits for the network goes on when it is back", async (t) => {
+    const route = await t.raw(message("First."), message("Second."));
+    const page = await t.tab();
+    await page.evaluate(async (base) => {
+      globalThis.ws = await lodger.openWorkspace("life", { host: "worker" });
+      globalThis.rec = T.record(document, ws);
+      globalThis.waits = () => rec.events.filter(({ type, detail }) => type === "agent:notice" && detail.kind === "offline").length;
+      await ws.startAgent({ provider: { ...T.anthropic(base), allowHttp: true } });
+    }, route.base.replace("127.0.0.1", "model.test"));
+    assert.equal(await page.evaluate(async () => (await ws.run("One.")).text), "First.");
+    await page.context().setOffline(true);
+    await page.evaluate(async () => { globalThis.run = await ws.sendMessage("Two."); });
+    await page.waitForFunction(() => waits() === 1);
+    await page.context().setOffline(false);
+    assert.equal(await page.evaluate(async () => (await run.result).text), "Second.");
+  });
+
   test("without a network a run waits for it, before an answer and in the middle of one", async (t) => {
     const whole = message("One two three.");
     // The connection breaks some time after the network is gone.
