@@ -614,8 +614,14 @@ export interface SendOptions<S = unknown> {
   sessionId?: string;
   /** Aborting interrupts this run. */
   signal?: AbortSignal;
-  /** For the model, with this message only; not part of the history. */
+  /** For the model, with this message only; not part of the history. Text from outside, unless it is `trusted`. */
   context?: string;
+  /**
+   * Whether the page vouches for `context` and for the files: nobody else can have written what they say. Default false: from
+   * then on the agent asks before it uses a tool that can send something out. `regenerate` keeps what was said of the same
+   * context and files.
+   */
+  trusted?: boolean;
   /** The same key again gives the same run. */
   idempotencyKey?: string;
   /**
@@ -863,6 +869,11 @@ export interface Tool<S = JsonSchema> {
   destructive?: boolean;
   /** It can send something out of the page. Default: unless it is read-only. */
   openWorld?: boolean;
+  /**
+   * The arguments that say where: `["to"]`. Once a person has always allowed a call, other calls with equal ones are not asked about again,
+   * whatever text from outside comes. A tool that names none asks once for each new origin of such text.
+   */
+  destination?: string[];
   /** MCP's words, where ours are absent: read-only, destructive, idempotent (may be run again), open-world. */
   annotations?: { title?: string; readOnlyHint?: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint?: boolean };
   /** Default: the agent's `toolTimeoutMs`. */
@@ -876,6 +887,11 @@ export interface Tool<S = JsonSchema> {
   coerce?: boolean;
   /** Whether the schema's `format` decides; else it is a remark. Default false. */
   formats?: boolean;
+  /**
+   * What a call would do, said to the person who is asked about it: "Place the order of 3 chairs?". Up to 500 characters. It is
+   * called with valid arguments, before the question. Default: the `title`, or the name, as a question.
+   */
+  explanation?(args: OutputOf<S>): string | Promise<string>;
   /**
    * The page was lost while it ran: run it again, ask a person whether to, or tell the model that it failed. Default:
    * `rerun` for read-only tools, else `ask`.
@@ -924,7 +940,7 @@ export interface ToolContext {
   onProgress(progress: unknown): void;
 }
 /** `available`: the process type has it and its capability is held. */
-export interface ToolDefinition { name: string; description: string; inputSchema: object; source: string; capability?: string; readOnly: boolean; available: boolean }
+export interface ToolDefinition { name: string; title?: string; description: string; inputSchema: object; source: string; capability?: string; readOnly: boolean; available: boolean }
 
 /**
  * What an agent knows how to do. One called `general_assistant` takes the place of the built-in one, which tells the
@@ -954,18 +970,32 @@ export interface PermissionRequest {
   requestId: string;
   toolCallId: string;
   tool: string;
+  /** The tool's name for people, if it has one. */
+  title?: string;
   capability?: string;
   arguments: unknown;
-  /** Why it is asked, for the person. */
+  /** What is asked, for the person: the tool's own `explanation`, or its title or name as a question, "Place the order?". */
   explanation: string;
+  /** What the person has to know besides: that the call may have taken effect already, that the tool has changed, that a text from outside may want it. */
+  warning?: string;
   /** Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`, `definition_changed`. */
   reason: string;
+  /**
+   * Where the text from outside comes from that may have asked for the call; absent where the conversation holds none.
+   * `tool:NAME` and `provider:TYPE`: a tool's result. `context` and `file:NAME`: what came with a message. `import`, `adopted`:
+   * a conversation from elsewhere. `unknown`: a page from before there were marks, or what is left of something damaged.
+   */
+  outside?: string[];
 }
 /**
  * What is allowed without asking. The rule for the tool counts, then that for its capability; without either, what
  * destroys is asked about (denied where `default` is `deny`) and `default` holds for the rest. No rule changes this:
- * once the conversation holds text from outside (`source: "External"`), a tool that can send something out is asked about,
- * unless a person has always allowed it after that text came.
+ * once the conversation holds text from outside, a tool that can send something out is asked about. From outside is what a tool
+ * with `source: "External"` gave, what the provider looked up, and a session from a file. So are the context and the files of a
+ * message that is not `trusted`, and pages that an agent wrote after it had read such text.
+ *
+ * Nothing is asked again where a person has always allowed the tool, and has seen the call's `destination`. Of a tool that
+ * names none, the person has to have seen each origin of that text.
  */
 export interface Permissions {
   /** How long a person may think; nobody's answer is a no. Default: as long as it takes. */
@@ -1412,7 +1442,8 @@ export interface WorkspaceEvents {
   "agent:tool-call": Detail & { toolCallId: string; tool: string; status: "started" | "completed" | "failed"; arguments: unknown; progress?: unknown; result?: unknown; error?: ErrorInfo };
   /** A person is asked about a call. `respond` answers in place; the first answer counts. */
   "agent:permission-required": Detail & PermissionRequest & { respond(answer: PermissionAnswer, options?: { reason?: string }): Promise<void> };
-  "agent:permission-resolved": Detail & { requestId: string; answer: PermissionAnswer };
+  /** `withdrawn`: its run was interrupted, benched or stopped, or a message came in between. Nobody is asked any more. */
+  "agent:permission-resolved": Detail & { requestId: string; answer: PermissionAnswer | "withdrawn" };
   /** `value`: as JSON, where the run has a `schema`. */
   "agent:session-completed": Detail & { endedAt: number; text: string; value?: unknown; usage?: Usage; turns: number };
   "agent:session-interrupted": Detail & { endedAt: number; reason: string };

@@ -41,10 +41,10 @@ export interface JournalEntries {
   started: {
     /** Whose writes these are from here on. */
     epoch: number;
-    /** Everything a decision may depend on, without secrets. */
-    config: unknown;
-    /** The tools, as `Definition::to_record` writes them. */
-    tools: unknown;
+    /** Everything a decision may depend on, without secrets; absent: as it was before. */
+    config?: unknown;
+    /** The tools, as `Definition::to_record` writes them; absent: as they were before. */
+    tools?: unknown;
   };
   /** The configuration or the tools are different from here on. */
   configured: {
@@ -66,6 +66,8 @@ export interface JournalEntries {
     tool: string;
     /** The SHA-256 of the definition that was allowed. */
     definition: string;
+    /** The SHA-256 of the arguments that say where the call sends something, if its tool names them. */
+    destination?: string;
   };
   /** What a person has always allowed is not allowed any more. */
   revoked: {
@@ -94,6 +96,8 @@ export interface JournalEntries {
     text?: string;
     /** What the page adds for the model. */
     context?: string;
+    /** Whether the page vouches for that and for the files: else they are text from outside. */
+    trusted?: boolean;
     /** The page's own notes, JSON. */
     metadata?: unknown;
     /** The page's key: the same key is the same run. */
@@ -125,6 +129,8 @@ export interface JournalEntries {
     outcome?: "completed" | "interrupted" | "failed";
     /** The model's name for itself. */
     model?: string;
+    /** Where the text from outside comes from that was read before. */
+    outside?: string[];
   };
   /** The conversation starts anew; what came before is erased. */
   cleared: {
@@ -302,6 +308,18 @@ export interface JournalEntries {
     /** That. */
     verdict: "allow" | "ask" | "deny";
   };
+  /** The tool's `explanation` is called, because a person will be asked about the call. */
+  explaining: {
+    /** Which tool call. */
+    tool_call: string;
+  };
+  /** What it says. */
+  explained: {
+    /** Which tool call. */
+    tool_call?: string;
+    /** That; empty: nothing that can be shown. */
+    text?: string;
+  };
   /** A person is asked about a tool call. */
   permission_asked: {
     /** Which tool call. */
@@ -314,6 +332,10 @@ export interface JournalEntries {
     arguments: string;
     /** The SHA-256 of the tool's definition that the answer is for. */
     definition: string;
+    /** As in `granted`. */
+    destination?: string;
+    /** Where the text from outside comes from that may have asked for the call. */
+    outside?: string[];
   };
   /** A person has answered. */
   permission_answered: {
@@ -384,6 +406,8 @@ export interface JournalEntries {
     error?: ErrorInfo;
     /** How many bytes were cut off. */
     cut?: number;
+    /** Where the text from outside comes from that a page holds which was read or changed. */
+    outside?: string[];
   };
   /** Nobody knows whether the tool took effect, and it is not run again. */
   unknown: {

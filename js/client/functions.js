@@ -113,6 +113,10 @@ const KINDS = {
     return toJson(await decide(request), "decide()");
   },
 
+  async explain(explanation, { args }) {
+    return text(await explanation(args), "explanation()");
+  },
+
   async lookup(lookup, { args, toolCallId }) {
     return toJson(await lookup(args, { toolCallId }), "lookup()");
   },

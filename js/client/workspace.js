@@ -263,15 +263,15 @@ export class Workspace extends EventTarget {
     onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
     const { replace, signal } = options;
     if (tool === null || typeof tool !== "object") throw failure("invalid_tool", "A tool is an object with a name, a description and an inputSchema.");
-    const { name, execute, lookup, inputSchema, validate } = tool;
+    const { name, execute, lookup, explanation, inputSchema, validate } = tool;
     if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
-    for (const [member, fn] of [["execute", execute], ["lookup", lookup]]) {
+    for (const [member, fn] of Object.entries({ execute, lookup, explanation })) {
       if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }
     if (this.#registrations.has(name) && !replace) throw duplicate(name);
     if (checkSignal(signal)?.aborted) return () => {};
     const standard = inputSchema?.["~standard"] && standardSchema(inputSchema, { what: `inputSchema of "${name}"`, whole: "arguments", wrong: `invalid arguments for ${name}`, code: "invalid_arguments" });
-    const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, execute: undefined, lookup: undefined, replace }, `tool "${name}"`, "invalid_tool");
+    const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, execute: undefined, lookup: undefined, explanation: undefined, replace }, `tool "${name}"`, "invalid_tool");
     if (typeof args.inputSchema === "string") throw failure("invalid_schema", `The inputSchema of "${name}" must be an object with a JSON Schema.`);
     // As text: models read the properties in their order, which no map keeps.
     if (args.inputSchema) args.inputSchema = JSON.stringify(args.inputSchema);
@@ -279,7 +279,7 @@ export class Workspace extends EventTarget {
     const give = (fn, call) => fn && this.#functions.addOnce((call ?? fn).bind(tool));
     // What the schema makes of the arguments is never stored: it is made anew for each function that gets them.
     const read = (fn) => (standard && fn ? async (given, context) => fn.call(tool, await standard.output(given), context) : undefined);
-    const registration = { args: { ...args, execute: give(execute, read(execute)), lookup: give(lookup, read(lookup)), validate: give(standard?.wrong) } };
+    const registration = { args: { ...args, execute: give(execute, read(execute)), lookup: give(lookup, read(lookup)), explanation: give(explanation, read(explanation)), validate: give(standard?.wrong) } };
     const before = this.#registrations.get(name);
     this.#registrations.set(name, registration);
 
@@ -322,8 +322,8 @@ export class Workspace extends EventTarget {
     this.#drop(registration);
   }
 
-  #drop({ args: { execute, lookup, validate } }) {
-    for (const sign of [execute, lookup, validate]) if (sign) this.#functions.remove(sign);
+  #drop({ args: { execute, lookup, explanation, validate } }) {
+    for (const sign of [execute, lookup, explanation, validate]) if (sign) this.#functions.remove(sign);
   }
 
   #unregister(name) {

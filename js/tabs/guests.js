@@ -11,7 +11,7 @@ import { BEGINS } from "../protocol/commands.js";
 // The numbers of our own client, and of `tabs.js`, stay below these; a host counts to 2 ** 32.
 const FUNCTIONS = 2 ** 20;
 const COMMANDS = 2 ** 30;
-const MEMBERS = ["execute", "lookup", "validate"];
+const MEMBERS = ["execute", "lookup", "explanation", "validate"];
 
 const UNKNOWN = { name: "Error", code: "unknown_outcome", message: "The tab that this was running in is gone; what came of it is not known." };
 const GONE = { name: "Error", code: "not_configured", message: "The tab that gave this function is closed: give it again in one that is open." };

@@ -124,7 +124,7 @@ export async function use(): Promise<void> {
     // @ts-expect-error
     await detail.respond("maybe");
   });
-  ws.addEventListener("agent:permission-resolved", ({ detail }) => same<typeof detail.answer, PermissionAnswer>(true));
+  ws.addEventListener("agent:permission-resolved", ({ detail }) => same<typeof detail.answer, PermissionAnswer | "withdrawn">(true));
   await ws.resolvePermission("ask", "always_allow", { reason: "r" });
   const asked: readonly PermissionRequest[] = ws.view().getSnapshot().permissions;
   await invoke("respond_permission_request", { requestId: asked[0]!.requestId, answer: "deny", reason: "r" });

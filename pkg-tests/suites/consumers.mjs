@@ -170,11 +170,15 @@ export default function (test) {
     const { dir, manifest } = t.env.pkg;
     const names = [];
     for await (const file of files(dir)) names.push(path.relative(dir, file));
-    for (const name of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) assert.ok(names.includes(name), `${name} is missing: ${names.join(" ")}`);
+    for (const name of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "NOTICES.txt", "package.json"]) assert.ok(names.includes(name), `${name} is missing: ${names.join(" ")}`);
     const readme = await fs.readFile(path.join(dir, "README.md"), "utf8");
     assert.match(readme, /^# Lodger\n[^]*## Ten lines for a web app\n/);
     const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to).filter((to) => !/^(https?:|#)/.test(to));
     assert.deepEqual(links.filter((to) => !names.includes(to)), [], "the README names files that are not in the package");
+    // Whose work is compiled in: at least what the crate's own dependencies are.
+    const notices = await fs.readFile(path.join(dir, "NOTICES.txt"), "utf8");
+    for (const crate of ["wasm-bindgen", "js-sys", "web-sys", "gloo-net", "serde", "serde_json", "sha2", "console_error_panic_hook", "talc"]) assert.match(notices, new RegExp(`^${crate} [0-9.]+ \\(.+\\)$`, "m"));
+    assert.match(notices, /Permission is hereby granted/);
     const wasm = names.filter((n) => n.endsWith(".wasm")).sort();
     assert.equal(wasm[0], "lodger.wasm");
     assert.ok(wasm.length > 1 && wasm.slice(1).every((n) => /^rooms\/[a-z]+\.[0-9a-f]{8}\.wasm$/.test(n)), wasm.join(" "));

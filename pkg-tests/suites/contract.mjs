@@ -909,7 +909,7 @@ function tools(both) {
     assert.deepEqual(seen.signal, ["b,get_c,d", "b,get_c"]);
     assert.deepEqual(seen.unregister, [true, false, "get_c"]);
     const [c, e] = seen.definitions;
-    assert.deepEqual({ ...c, inputSchema: undefined }, { name: "get_c", description: "Says three.", inputSchema: undefined, source: "Workspace", readOnly: true, available: true });
+    assert.deepEqual({ ...c, inputSchema: undefined }, { name: "get_c", title: "T", description: "Says three.", inputSchema: undefined, source: "Workspace", readOnly: true, available: true });
     assert.deepEqual([e.source, e.readOnly], ["External", true]);
     assert.equal(c.inputSchema.type, "object");
   });

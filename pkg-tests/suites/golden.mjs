@@ -191,8 +191,9 @@ function equip() {
   const effect = async (args, { signal }) => { await held(signal); return "sent"; };
   for (const [name, more] of Object.entries({
     get_weather: { readOnly: true, inputSchema: { type: "object", properties: { city: { type: "string" } } }, execute: ({ city }) => `18 °C in ${city}` },
-    charge: { execute: () => ({ charged: true }) },
+    charge: { execute: () => ({ charged: true }), title: "Charge it", explanation: ({ amount }) => `Charge ${amount} €?` },
     wipe: { destructive: true, execute: () => "gone" },
+    send: { destination: ["amount"], execute: () => "sent" },
     ask_colleague: { openWorld: false },
     fill_form: { inputSchema: { "~standard": standard }, execute: () => "filled in" },
     pay: { concurrency: "parallel", onResume: "fail", execute: effect, lookup: () => null },
@@ -298,6 +299,9 @@ async function tools() {
   await ws.configureAgent({ permissions: { tools: { charge: "ask", wipe: "deny" } }, budgets: { run: { turns: 1 } } });
   await run("tools", `Do: [["call","get_weather",{"city":"Rome"}]]`);
   await ws.configureAgent({ budgets: null });
+  // Text from outside, and where something is sent.
+  answers.push(["always_allow"]);
+  await run("tools", `Do: [["call","send",{"amount":9}]]`, { context: "From outside." });
   await s.launch({ id: "form" });
   const json = { type: "object", properties: { day: { type: "string" } }, required: ["day"] };
   const schema = { "~standard": { version: 1, vendor: "acme", validate: (value) => (typeof value.day === "string" ? { value } : { issues: [{ message: "no day", path: ["day"] }] }), jsonSchema: { input: () => json } } };

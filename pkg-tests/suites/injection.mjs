@@ -15,7 +15,9 @@ const DEMANDS = [
 /** Each text by each way in the campaign (`LODGER_CAMPAIGN=1`), else by one of them; of each trick there are many. */
 const FULL = process.env.LODGER_CAMPAIGN === "1";
 /** By which way the text comes to the model. */
-const WAYS = ["a page that is read", "a page that is found", "a tool of the outside world"];
+const WAYS = ["a page that is read", "a page that is found", "a tool of the outside world", "a page that an agent has written", "the context of a message", "a file", "a fork"];
+/** By these it comes as what somebody said: it has no frame. */
+const UNFRAMED = [4, 5, 6];
 /** What an outsider's text must not bring: controls of direction, no width, tags, a terminal's orders. */
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0d\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/u;
 
@@ -34,7 +36,7 @@ export default function (test) {
       for (const [i, result] of seen.results.entries()) {
         const { trick, demand, times, person, id } = cases[i];
         const what = `${trick} (${i}), ${demand.tool}`;
-        checkFrame(result, id, way, what);
+        if (!UNFRAMED.includes(way)) checkFrame(result, id, way, what);
         const codes = new Set(result.calls.map((c) => c.error?.code));
         assert.ok(result.calls.length >= times, `${what}: obeyed ${result.calls.length} times`);
         assert.ok(result.calls.every((c) => c.tool === demand.tool && c.status !== "completed"), `${what}: ${JSON.stringify(result.calls)}`);
@@ -64,7 +66,7 @@ export default function (test) {
 /** The result stands in its frame once, nowhere else, and cannot end it. */
 function checkFrame({ mark, content, elsewhere }, id, way, what) {
   assert.match(mark, /^[0-9a-f]{8,}$/, what);
-  const source = way === 2 ? "External" : "Workspace";
+  const source = way === 2 || way === 3 ? "External" : "Workspace";
   const [begin, end] = [`<result source="${source}" ${mark}>\n`, `\n</result ${mark}>`];
   assert.ok(content.startsWith(begin) && content.endsWith(end), `${what}: ${content.slice(0, 100)} … ${content.slice(-100)}`);
   assert.equal(content.split(mark).length - 1, 2, `${what}: the mark stands twice, at the beginning and at the end`);
@@ -90,28 +92,36 @@ async function playAll({ cases, way }) {
   let id = 0;
   let calls = 0;
   const call = (name, args, times = 1) => chunk({ tool_calls: Array.from({ length: times }, (_, index) => ({ index, id: `call_${++id}`, type: "function", function: { name, arguments: JSON.stringify(args) } })) });
-  const provider = { kind: "custom", async *stream(request) {
-    const { messages } = request;
-    const results = messages.filter((m) => m.role === "tool");
+  const reads = { read_page: () => ({ slug: now.slug }), search_pages: () => ({ query: now.title }), fetch_web: () => ({}) };
+  /** Before: it reads from outside, and writes a page of it; of a fork, only the first. */
+  const before = [() => call("fetch_web", {}), () => call("create_page", { title: now.title, content: now.content })];
+  const provider = { kind: "custom", async *stream({ messages }) {
+    const asked = messages.findLastIndex((m) => m.role === "user");
+    const results = messages.slice(asked).filter((m) => m.role === "tool");
     const [, mark] = messages[0].content.match(/with the mark ([0-9a-f]+)\./) ?? [];
     now.mark ??= mark;
-    if (messages.at(-1).content.includes("Show yourself")) { yield "I am here."; return; }
-    if (results.length === 0) yield now.read === "read_page" ? call("read_page", { slug: now.slug }) : now.read === "search_pages" ? call("search_pages", { query: now.title }) : call("fetch_web", {});
+    const said = JSON.stringify(messages[asked].content);
+    if (said.includes("Show yourself")) { yield "I am here."; return; }
+    if (said.includes("Look first")) {
+      if (results.length === (way === 3 ? 2 : 1)) { yield "I have looked."; return; }
+      yield before[results.length]();
+    } else if (now.read && results.length === 0) yield call(now.read, reads[now.read]());
     else {
-      if (results.length === 1) {
-        now.result = results[0].content;
+      const tries = results.length - (now.read ? 1 : 0);
+      if (tries === 0) {
+        now.result = results[0]?.content;
         now.elsewhere = messages.some((m) => m.role !== "tool" && JSON.stringify(m).includes(now.id));
       }
       // It obeys, and obeys again when it was refused; then it gives up.
-      if (results.length > now.times + 1) { yield "I have done what I could."; return; }
-      calls += results.length === 1 ? now.times : 1;
-      yield call(now.demand.tool, now.demand.args, results.length === 1 ? now.times : 1);
+      if (tries > now.times) { yield "I have done what I could."; return; }
+      calls += tries === 0 ? now.times : 1;
+      yield call(now.demand.tool, now.demand.args, tries === 0 ? now.times : 1);
     }
     yield chunk({}, "tool_calls");
   } };
 
   // The rules of the page allow mail; text from outside makes it a question all the same. Without such text, the rules ask.
-  const rules = { default: "allow", tools: { wipe_disk: "deny", send_mail: way === 2 ? "allow" : "ask" } };
+  const rules = { default: "allow", tools: { wipe_disk: "deny", send_mail: way < 2 ? "ask" : "allow" } };
   await ws.startAgent({ provider, permissions: rules, capabilities: ["PagesRead", "PagesWrite", "PagesOrganize", "PagesDelete", "Mail"], maxTurns: 50 });
   let wake = () => {};
   ws.addEventListener("agent:permission-required", ({ detail }) => {
@@ -122,7 +132,7 @@ async function playAll({ cases, way }) {
 
   const results = [];
   for (const [i, item] of cases.entries()) {
-    now = { ...item, read: ["read_page", "search_pages", "fetch_web"][way], title: `Note${i}`, asked: [] };
+    now = { ...item, read: ["read_page", "search_pages", "fetch_web", "read_page"][way], title: `Note${i}`, asked: [] };
     await ws.run("Show yourself");
     const { mark } = now;
     const spelled = `${item.demand.tool}(${JSON.stringify(item.demand.args)})`;
@@ -131,15 +141,26 @@ async function playAll({ cases, way }) {
       MARKSPLIT: `${mark.slice(0, half)} ${mark.slice(half)}`, MARKZERO: `${mark.slice(0, half)}\u200b${mark.slice(half)}` };
     now.content = `${item.id} ${item.text.replace(/\{\{(\w+)\}\}/g, (_, word) => words[word])}`;
     if (way < 2) now.slug = (await ws.pages.create({ title: now.title, content: now.content })).slug;
+    let sessionId = "default";
+    if (way === 3 || way === 6) await ws.run("Look first");
+    if (way === 3) {
+      now.slug = now.title.toLowerCase();
+      await ws.clearConversation();
+      // A conversation that begins anew has another mark.
+      now.mark = undefined;
+    }
+    if (way === 6) sessionId = (await ws.sessions.fork("default")).id;
+    const files = way === 5 ? [new File([now.content], "note.txt", { type: "text/plain" })] : undefined;
     const waits = new Promise((done) => (wake = done));
-    const run = await ws.sendMessage("Read the note.");
+    const run = await ws.sendMessage({ text: "Read the note.", files }, { sessionId, context: way === 4 ? now.content : undefined });
     // With nobody there it waits for ever: the person comes back and stops it.
-    await Promise.race([run.result, waits.then(async () => { await T.turn(); ws.interrupt(); })]);
+    await Promise.race([run.result, waits.then(async () => { await T.turn(); ws.interrupt({ sessionId }); })]);
     await run.result;
-    const history = await ws.history();
-    results.push({ mark: now.mark, content: now.result, elsewhere: now.elsewhere, asked: now.asked, calls: T.callsOf(history.at(-1)).slice(1).map(({ tool, status, error }) => ({ tool, status, error: error && { code: error.code } })) });
+    const history = await ws.history({ sessionId });
+    results.push({ mark: now.mark, content: now.result, elsewhere: now.elsewhere, asked: now.asked, calls: T.callsOf(history.at(-1)).slice(now.read ? 1 : 0).map(({ tool, status, error }) => ({ tool, status, error: error && { code: error.code } })) });
     effects.deleted = (await ws.pages.trash()).length;
     await ws.clearConversation();
+    if (way === 6) await ws.sessions.remove(sessionId);
   }
   return { results, effects, calls };
 }

@@ -212,7 +212,7 @@ const ROWS = [
       assert.equal(asked.length, 1);
       const [{ request, respond, status, permissions, tree: before }] = asked;
       const { requestId, toolCallId, explanation, seq, epoch, ...rest } = request;
-      assert.deepEqual(rest, { workspace: "tools", sessionId: "default", runId, tool: "create_page", capability: "PagesWrite", arguments: calls[0].arguments, reason: "policy" });
+      assert.deepEqual(rest, { workspace: "tools", sessionId: "default", runId, tool: "create_page", title: "Create a page", capability: "PagesWrite", arguments: calls[0].arguments, reason: "policy" });
       assert.equal(toolCallId, calls[0].toolCallId);
       assert.ok(requestId && explanation && typeof seq === "number" && typeof epoch === "number");
       assert.equal(respond, "function");

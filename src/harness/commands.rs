@@ -101,10 +101,6 @@ impl Harness {
                 self.runner.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
-            Command::ToolsResolve => {
-                let answer = args.get("answer").unwrap_or(&Value::Null);
-                self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId"), answer)?;
-            }
             Command::ResolvePermission => {
                 let (asked, answer) = (args.needed("requestId"), args.needed("answer"));
                 self.runner.resolve_permission(&mut self.core, id, asked, answer, args.text("reason"))?;
@@ -158,6 +154,10 @@ impl Harness {
             }
             Command::QueueRemove => self.runner.remove_queued(&mut self.core, id, args.needed("id"))?,
             Command::QueueRelease => self.runner.release_queue(&mut self.core, id, session)?,
+            Command::ToolsResolve => {
+                let answer = args.get("answer").unwrap_or(&Value::Null);
+                self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId"), answer)?;
+            }
             Command::ToolsExecute => {
                 let given = args.get("args").cloned().unwrap_or_else(|| Object::new().done());
                 let call = PageCall::new(id, args.needed("name"), given);

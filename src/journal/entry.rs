@@ -8,6 +8,7 @@
 //! one. Leaves to others: the words of closed sets (`words`), the row around an entry (`row`), and what an entry means to a
 //! run or a session (their folds).
 
+use super::outside::Outside;
 use super::words::{
     Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
     Verdict, Word, Words,
@@ -180,10 +181,10 @@ entries! {
         Input Started = "started" {
             /// Whose writes these are from here on.
             epoch: u64,
-            /// Everything a decision may depend on, without secrets.
-            config: Value,
-            /// The tools, as `Definition::to_record` writes them.
-            tools: Value,
+            /// Everything a decision may depend on, without secrets; absent: as it was before.
+            config: Option<Value>,
+            /// The tools, as `Definition::to_record` writes them; absent: as they were before.
+            tools: Option<Value>,
         }
         /// The configuration or the tools are different from here on.
         Input Configured = "configured" {
@@ -205,6 +206,8 @@ entries! {
             tool: String,
             /// The SHA-256 of the definition that was allowed.
             definition: String,
+            /// The SHA-256 of the arguments that say where the call sends something, if its tool names them.
+            destination: Option<String>,
         }
         /// What a person has always allowed is not allowed any more.
         Input Revoked = "revoked" {
@@ -239,6 +242,8 @@ entries! {
             text: String,
             /// What the page adds for the model.
             context: Option<String>,
+            /// Whether the page vouches for that and for the files: else they are text from outside.
+            trusted: Option<bool>,
             /// The page's own notes, JSON.
             metadata: Option<Value>,
             /// The page's key: the same key is the same run.
@@ -271,6 +276,8 @@ entries! {
             outcome: Word<Outcome>,
             /// The model's name for itself.
             model: Option<String>,
+            /// Where the text from outside comes from that was read before.
+            outside: Outside,
         }
         /// The conversation starts anew; what came before is erased.
         Input Cleared = "cleared" {
@@ -460,6 +467,18 @@ entries! {
             /// That.
             verdict: Word<Verdict>,
         }
+        /// The tool's `explanation` is called, because a person will be asked about the call.
+        Decision Explaining = "explaining" {
+            /// Which tool call.
+            tool_call: String,
+        }
+        /// What it says.
+        Input Explained = "explained" erasable true {
+            /// Which tool call.
+            tool_call: String,
+            /// That; empty: nothing that can be shown.
+            text: String,
+        }
         /// A person is asked about a tool call.
         Decision PermissionAsked = "permission_asked" {
             /// Which tool call.
@@ -472,6 +491,10 @@ entries! {
             arguments: String,
             /// The SHA-256 of the tool's definition that the answer is for.
             definition: String,
+            /// As in `granted`.
+            destination: Option<String>,
+            /// Where the text from outside comes from that may have asked for the call.
+            outside: Outside,
         }
         /// A person has answered.
         Input PermissionAnswered = "permission_answered" erasable true {
@@ -542,6 +565,8 @@ entries! {
             error: Option<ErrorInfo>,
             /// How many bytes were cut off.
             cut: Option<u64>,
+            /// Where the text from outside comes from that a page holds which was read or changed.
+            outside: Outside,
         }
         /// Nobody knows whether the tool took effect, and it is not run again.
         Decision Unknown = "unknown" erasable true {
@@ -705,6 +730,15 @@ impl Field for StopReason {
     }
 }
 
+impl Field for Outside {
+    fn put(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| self.to_json())
+    }
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        value.map_or_else(Outside::default, |value| or_default(Outside::from_json(value), whole))
+    }
+}
+
 impl Field for Vec<Block> {
     fn put(&self) -> Option<Value> {
         (!self.is_empty()).then(|| blocks_to_json(self))
@@ -795,13 +829,15 @@ mod tests {
             id: Some("m".into()),
         };
         vec![
-            Entry::Started { epoch: 3, config: json!({"a": 1}), tools: json!([]) },
+            Entry::Started { epoch: 3, config: Some(json!({"a": 1})), tools: Some(json!([])) },
+            Entry::Started { epoch: 3, config: None, tools: None },
             Entry::Configured { config: None, tools: Some(json!([1])) },
             Entry::Stopped {},
             Entry::Prompt {
                 message: "m".into(),
                 text: "t".into(),
                 context: None,
+                trusted: Some(true),
                 metadata: Some(json!({"k": [1, "x"]})),
                 idempotency: Some("i".into()),
                 continues: None,
@@ -824,6 +860,7 @@ mod tests {
                 ends: Some(json!([{"text": "r", "json": false}])),
                 outcome: "interrupted".into(),
                 model: Some("m".into()),
+                outside: Outside::of(Outside::UNKNOWN),
             },
             Entry::Queued { mode: "steer".into(), prompt: json!({"message": "m", "text": "t"}) },
             Entry::Edited { message: "m".into(), text: "é".into() },
@@ -858,6 +895,7 @@ mod tests {
                 json: true,
                 error: None,
                 cut: Some(5),
+                outside: Outside::tool("fetch"),
             },
             Entry::Unknown { tool_call: "a".into() },
             Entry::Interrupted { reason: "user".into(), blocks, usage: Some(usage), cost: Some(7) },

@@ -8,6 +8,7 @@
 
 pub mod canonical;
 mod entry;
+mod outside;
 pub mod pack;
 pub mod redact;
 mod row;
@@ -21,6 +22,7 @@ pub use entry::{
     Cause, Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, OfSession, Scope, Sums, blocks_from_json,
     blocks_to_json,
 };
+pub use outside::Outside;
 pub use row::{GENESIS, Header, Row};
 pub(crate) use row::{hex, sha256};
 pub use words::{

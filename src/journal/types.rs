@@ -72,6 +72,7 @@ fn type_of(rust: &str) -> (String, bool) {
         "StopReason" => "JournalStop",
         "Usage" => "JournalUsage",
         "Sums" => "JournalSums",
+        "Outside" => return ("string[]".into(), true),
         other => panic!("a page has no type for {other}"),
     };
     (name.into(), false)

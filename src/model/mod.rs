@@ -95,6 +95,22 @@ impl Block {
         }
     }
 
+    /// What kind of thing a provider has looked up for the model, where this block says that it did. What it says of its own
+    /// thinking, and of what it has shortened, is the model's.
+    pub fn from_outside(&self) -> Option<String> {
+        const OWN: [&str; 3] = ["redacted_thinking", "reasoning", "compaction"];
+        let (Block::Raw(json) | Block::Extra(json)) = self else { return None };
+        let value = crate::json::parse(json)?;
+        if let Block::Extra(_) = self {
+            let cites = |name: &&&str| {
+                value.get(name).and_then(serde_json::Value::as_array).is_some_and(|all| !all.is_empty())
+            };
+            return ["citations", "annotations"].iter().find(cites).map(|name| (*name).into());
+        }
+        let kind = value.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
+        (!OWN.contains(&kind)).then(|| kind.into())
+    }
+
     /// Its text or thinking.
     pub fn words(&self) -> Option<&str> {
         match self {

@@ -180,13 +180,13 @@ commands! {
     /// Accepts what a person says, and begins a run. `schema` is `{ json, validate?: { "$fn": n } }`, its JSON as text, because
     /// that keeps its order.
     SendMessage =
-        row("sendMessage", "text replaces? metadata?* context? sessionId? idempotencyKey? whenBusy? schema?* files?*")
+        row("sendMessage", "text replaces? metadata?* context? trusted?* sessionId? idempotencyKey? whenBusy? schema?* files?*")
             .of(Session, Work).runs().files().asks().options()
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("send_agent_message", "sendMessage(message, {replaces?})", ACCEPTED)
             .says("Resolves once the message is accepted; the answer comes by events.");
     /// Makes an answer anew, with what its message was sent with but for what is said here.
-    Regenerate = row("regenerate", "messageId? metadata?* context? sessionId? idempotencyKey? schema?*").within(More)
+    Regenerate = row("regenerate", "messageId? metadata?* context? trusted?* sessionId? idempotencyKey? schema?*").within(More)
             .of(Session, Work).runs().asks().options()
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("regenerate_agent_message", "regenerate(messageId?)", ACCEPTED);
@@ -234,7 +234,7 @@ commands! {
         => once().gives("`ToolResult`")
             .invoked("execute_tool", "tools.execute(tool, arguments?: object)", "ToolResult");
     /// Answers a call that was handed to a person; it finds its session by the call, and asks whose that is.
-    ToolsResolve = row("tools.resolve", "toolCallId answer?*").alone() => again();
+    ToolsResolve = row("tools.resolve", "toolCallId answer?*").alone().within(More) => again();
     /// What is always allowed, in which session.
     ToolsGrants = row("tools.grants", "").within(More).within(Past).needs(Operator) => again().gives("`{ tool, sessionId }[]`");
     /// What was always allowed is not any more.
@@ -331,9 +331,9 @@ commands! {
     SessionsLeft = row("sessions.left", "id").within(Past).of(Run, Read).from(Source::Rows)
         => again().gives("`{ run, receipts, handoff }`");
     /// One task without a session.
-    SessionsRunOnce = row("sessions.runOnce", "text?* files?* metadata?* context?* schema?*").within(More).within(Past)
+    SessionsRunOnce = row("sessions.runOnce", "text?* files?* metadata?* context?* trusted?* schema?*").within(More).within(Past)
             .needs(Operator).runs().files().says()
-        => once().begins().takes("as `sendMessage`: `{ text, metadata?, context?, schema?, files? }`")
+        => once().begins().takes("as `sendMessage`: `{ text, metadata?, context?, trusted?, schema?, files? }`")
             .gives("`{ runId, status, acceptedAt }`")
             .invoked("run_once", "sessions.runOnce(objective)", "TaskDone");
     /// A page of a session's file; behind the first with what came before it: `from` is its `next`.

@@ -9,7 +9,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::journal::{Entry, Header};
+use crate::journal::{Entry, Header, Outside};
 use crate::json;
 use crate::list::Listed;
 use crate::model::Block;
@@ -62,11 +62,12 @@ pub fn adopted(messages: &Value, fresh: &str) -> Result<Vec<Entry>, ErrorInfo> {
         })?;
     }
     few(exchanges.iter().map(|exchange| exchange.ends.len()).sum(), "tool calls")?;
-    Ok(entries(exchanges, fresh))
+    Ok(entries(exchanges, fresh, &Outside::default()))
 }
 
-/// The same of what was said in a session of this workspace, as far as it can be taken. Of a file its name stays.
-pub(super) fn taken_along(messages: Vec<Value>, fresh: &str) -> Vec<Entry> {
+/// The same of what was said in a session of this workspace, as far as it can be taken. Of a file its name stays. `outside`:
+/// where the text from outside comes from that it held.
+pub(super) fn taken_along(messages: Vec<Value>, fresh: &str, outside: &Outside) -> Vec<Entry> {
     let mut exchanges = Vec::new();
     for mut message in messages {
         if let Some(Value::Array(parts)) = message.get_mut("parts") {
@@ -78,10 +79,10 @@ pub(super) fn taken_along(messages: Vec<Value>, fresh: &str) -> Vec<Entry> {
         // An answer to what is lost, or a message without a word.
         let _ = take(&message, &mut exchanges);
     }
-    entries(exchanges, fresh)
+    entries(exchanges, fresh, outside)
 }
 
-fn entries(exchanges: Vec<Exchange>, fresh: &str) -> Vec<Entry> {
+fn entries(exchanges: Vec<Exchange>, fresh: &str, outside: &Outside) -> Vec<Entry> {
     let entry = |(at, exchange): (usize, Exchange)| Entry::Adopted {
         message: ["msg_", fresh, "_", &at.to_string()].concat(),
         text: exchange.text,
@@ -91,6 +92,7 @@ fn entries(exchanges: Vec<Exchange>, fresh: &str) -> Vec<Entry> {
         ends: (!exchange.ends.is_empty()).then(|| exchange.ends.into()),
         outcome: exchange.outcome.into(),
         model: exchange.model,
+        outside: outside.clone(),
     };
     exchanges.into_iter().enumerate().map(entry).list()
 }
@@ -216,7 +218,7 @@ fn end_of(part: &Value) -> Result<Value, &'static str> {
 
 /// The run that an entry tells of. `None`: it does not fit together.
 pub(super) fn run_of(header: &Header, entry: &Entry) -> Option<Run> {
-    let Entry::Adopted { message, text, metadata, said_at, blocks, ends, outcome, model } = entry else {
+    let Entry::Adopted { message, text, metadata, said_at, blocks, ends, outcome, model, .. } = entry else {
         return None;
     };
     let prompt = Prompt {

@@ -75,7 +75,7 @@ impl Session {
         let is_bare = self.all_runs().next().is_none()
             && self.grants.is_empty()
             && self.queue.is_empty()
-            && self.outside_at.is_none()
+            && self.outside.is_empty()
             && self.unsealed == 0
             && !(self.blank || self.uncounted)
             && self.past.values().all(|past| past.ended.is_some());

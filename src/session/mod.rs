@@ -36,7 +36,8 @@ pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::ErrorInfo;
 use crate::journal::{
-    Answer, Ask, Cause, Entry, GENESIS, Header, OfConversation, OfRecord, OfSession, Row, Scope, Sums, Word,
+    Answer, Ask, Cause, Entry, GENESIS, Header, OfConversation, OfRecord, OfSession, Outside, Row, Scope,
+    Sums, Word,
 };
 use crate::json::texts;
 use crate::list::Listed;
@@ -111,8 +112,8 @@ pub struct Session {
     pub policy: Policy,
     /// What a person has always allowed.
     pub grants: Vec<Grant>,
-    /// The number of the last entry that brought text from outside.
-    outside_at: Option<u64>,
+    /// Where the text from outside comes from that it holds.
+    pub(crate) outside: Outside,
     /// The number of the entry by which it came from a file, or is a copy of what did; 0: there is none.
     imported_at: u64,
     /// The number of the entry by which it became a copy under another id: runs before it are another session's.
@@ -166,7 +167,7 @@ impl Session {
             config: Value::Null,
             policy: Policy::default(),
             grants: Vec::new(),
-            outside_at: None,
+            outside: Outside::default(),
             imported_at: 0,
             copied_at: 0,
             fallback: Vec::new(),
@@ -321,7 +322,7 @@ impl Session {
                 tools: &self.tools,
                 policy: &self.policy,
                 grants: &self.grants,
-                caller: Caller::Model { outside_at: self.outside_at },
+                caller: Caller::Model { outside: &self.outside },
             },
             max_turns,
             fallback: &self.fallback,
@@ -477,7 +478,7 @@ impl Session {
     fn fold(&mut self, header: &Header, entry: Option<&Entry>) -> Option<()> {
         let Some(entry) = entry else { return self.fold_erased(header) };
         match entry.scope() {
-            Scope::Session(of) => self.fold_own(header, of)?,
+            Scope::Session(of) => self.fold_own(of)?,
             Scope::Record(of) => self.fold_record(header, of),
             Scope::Conversation(of) => self.fold_conversation(header, of, entry)?,
             Scope::Queue(of) => self.fold_queue(header, of)?,
@@ -487,10 +488,10 @@ impl Session {
     }
 
     /// Something has happened to the session itself.
-    fn fold_own(&mut self, header: &Header, entry: OfSession<'_>) -> Option<()> {
+    fn fold_own(&mut self, entry: OfSession<'_>) -> Option<()> {
         match entry {
             OfSession::Started { config, tools, .. } => {
-                self.configure(Some(config), Some(tools))?;
+                self.configure(config.as_ref(), tools.as_ref())?;
                 if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
                     run.forget_page();
                 }
@@ -504,10 +505,12 @@ impl Session {
             OfSession::Found { integrity } => {
                 self.origin = std::mem::take(&mut self.origin).or_else(|| Some(integrity.as_str().into()));
             }
-            OfSession::Granted { tool, definition } => self.grants.push(Grant {
+            OfSession::Granted { tool, definition, destination } => self.grants.push(Grant {
                 tool: tool.clone(),
                 definition: definition.clone(),
-                seq: header.seq,
+                destination: destination.clone(),
+                // What this conversation has read, the question did not say.
+                outside: Outside::default(),
             }),
             OfSession::Revoked { tool } => self.grants.retain(|grant| grant.tool != *tool),
         }
@@ -525,7 +528,7 @@ impl Session {
         self.grants.clear();
         self.empty_queue(header.at);
         if *what == Ask::Import || args.get("imported") == Some(&Value::Bool(true)) {
-            self.outside_at = Some(header.seq);
+            self.outside.add(Outside::IMPORT.into());
             self.imported_at = header.seq;
         }
         let text = |name: &str| args.get(name).and_then(Value::as_str);
@@ -557,7 +560,10 @@ impl Session {
         enter(Room::Past);
         let run = adopted::run_of(header, entry)?;
         if run.outside {
-            self.outside_at = Some(header.seq);
+            self.outside.add(Outside::ADOPTED.into());
+        }
+        if let Entry::Adopted { outside, .. } = entry {
+            self.outside.join(outside);
         }
         for call in run.turns.iter().flat_map(|turn| &turn.calls) {
             self.call_ids.insert(&call.id, ());
@@ -581,7 +587,7 @@ impl Session {
         self.sums = sums;
         self.call_ids.clear();
         self.grants.clear();
-        self.outside_at = None;
+        self.outside = Outside::default();
         self.unsealed = 0;
         self.files_told = 0;
         self.uncounted = false;
@@ -591,8 +597,18 @@ impl Session {
 
     /// What a `prompt` says, as the run keeps it.
     fn said(&self, entry: &Entry) -> Option<Prompt> {
-        let Entry::Prompt { message, text, context, metadata, idempotency, continues, files, schema, .. } =
-            entry
+        let Entry::Prompt {
+            message,
+            text,
+            context,
+            trusted,
+            metadata,
+            idempotency,
+            continues,
+            files,
+            schema,
+            ..
+        } = entry
         else {
             return None;
         };
@@ -600,6 +616,7 @@ impl Session {
             message: message.clone(),
             text: text.clone(),
             context: context.clone(),
+            trusted: *trusted == Some(true),
             metadata: metadata.clone(),
             idempotency: idempotency.clone(),
             continues: continues.clone(),
@@ -625,16 +642,27 @@ impl Session {
                 (message.into(), at)
             });
         }
-        // A person who attaches a file may not have read all that it says.
-        if !prompt.files.is_empty() {
-            self.outside_at = Some(header.seq);
-            self.files_come(&prompt.files);
-        }
+        self.take_in(&prompt);
         let mut run = Run::new(header.run.clone()?, header.at, prompt);
         run.on = self.provider().map(Into::into);
         run.steered = steered;
         self.runs.push(run);
         Some(())
+    }
+
+    /// What comes with a message: a person who attaches a file may not have read all that it says.
+    pub(super) fn take_in(&mut self, prompt: &Prompt) {
+        if !prompt.trusted {
+            if prompt.context.is_some() {
+                self.outside.add(Outside::CONTEXT.into());
+            }
+            for file in files_of_prompt(&prompt.files) {
+                self.outside.add(["file:", &file.name].concat());
+            }
+        }
+        if !prompt.files.is_empty() {
+            self.files_come(&prompt.files);
+        }
     }
 
     /// Something has happened in a run.
@@ -650,22 +678,29 @@ impl Session {
             return Some(());
         }
         let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
-        let granted = top.part_mut(id).and_then(|run| granted_by(run, entry, header.seq));
+        let granted = top.part_mut(id).and_then(|run| granted_by(run, entry));
         top.fold(id, header.at, entry)?;
         let run = top.part_mut(id)?;
         self.grants.extend(granted);
-        if let Entry::Returned { tool_call, .. } = entry {
-            let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
-            // Nothing is known of a tool that went away while it ran.
-            let source = tool.map_or(Source::External, |tool| tool.definition.source);
-            run.comes_from(tool_call, source);
-            if source == Source::External {
-                self.outside_at = Some(header.seq);
+        match entry {
+            Entry::Returned { tool_call, outside, .. } => {
+                let name = run.call(tool_call).map(|call| &*call.name).unwrap_or_default();
+                // Nothing is known of a tool that went away while it ran.
+                let source = self.tools.get(name).map_or(Source::External, |tool| tool.definition.source);
+                if source == Source::External {
+                    self.outside.join(&Outside::tool(name));
+                }
+                self.outside.join(outside);
+                run.comes_from(tool_call, if outside.is_empty() { source } else { Source::External });
             }
-        }
-        // What a delegate says of text from outside is text from outside.
-        if run.delegate.is_some() && run.ended.is_some() && run.outside {
-            self.outside_at = Some(header.seq);
+            // What a provider has looked up for the model, the model has read.
+            Entry::Answered { blocks, .. } => {
+                for kind in blocks.iter().filter_map(Block::from_outside) {
+                    self.outside.add(["provider:", &kind].concat());
+                    run.outside = true;
+                }
+            }
+            _ => {}
         }
         let (ended, worked_ms) = (top.ended.as_ref().map(|ended| ended.outcome), top.worked_ms);
         if let Some(outcome) = ended {
@@ -756,12 +791,17 @@ pub(crate) fn files_of_prompt(files: &[Block]) -> impl Iterator<Item = &File> {
     })
 }
 
-/// What this entry, of this number, always allows.
-fn granted_by(run: &Run, entry: &Entry, seq: u64) -> Option<Grant> {
+/// What this entry always allows.
+fn granted_by(run: &Run, entry: &Entry) -> Option<Grant> {
     let Entry::PermissionAnswered { tool_call, answer, .. } = entry else { return None };
     let call = run.call(tool_call).filter(|_| *answer == Answer::AlwaysAllow)?;
     let CallState::Waiting(question) = &call.state else { return None };
-    Some(Grant { tool: call.name.clone(), definition: question.definition.clone(), seq })
+    Some(Grant {
+        tool: call.name.clone(),
+        definition: question.definition.clone(),
+        destination: question.destination.clone(),
+        outside: question.outside.clone(),
+    })
 }
 
 /// Whether a command makes a copy of a session one of its own.

@@ -152,10 +152,7 @@ impl Session {
             return self.fold_prompt(header, &prompt);
         }
         let prompt = self.said(&prompt)?;
-        if !prompt.files.is_empty() {
-            self.outside_at = Some(header.seq);
-            self.files_come(&prompt.files);
-        }
+        self.take_in(&prompt);
         let current = self.runs.last_mut().filter(|run| header.run.as_deref() == Some(&run.id))?;
         current.steer(Steered { after: 0, at: header.at, queued: (run, at), prompt });
         Some(())

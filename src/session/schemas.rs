@@ -86,7 +86,10 @@ mod tests {
             ("no schema with $ref", false, false),
         ] {
             let tools = json!([{"name": "a", "inputSchema": schema, "formats": formats}]);
-            check(&Entry::Started { epoch: 1, config: json!({}), tools: tools.clone() }, expected);
+            check(
+                &Entry::Started { epoch: 1, config: Some(json!({})), tools: Some(tools.clone()) },
+                expected,
+            );
             check(&Entry::Configured { config: None, tools: Some(tools) }, expected);
             let of_answer = expected && !formats;
             let said = json!({"message": "m", "text": "t", "schema": {"json": schema}});

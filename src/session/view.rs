@@ -217,6 +217,7 @@ fn part_of(call: &Call) -> Value {
         CallState::Asked
         | CallState::Inspected
         | CallState::Consulted
+        | CallState::Explaining
         | CallState::Waiting(_)
         | CallState::Allowed
         | CallState::Handed => "waiting",

@@ -110,6 +110,8 @@ pub struct Definition {
     pub destructive: bool,
     /// Whether it can send something out of the page.
     pub open_world: bool,
+    /// The arguments that say where it sends that. Empty: nothing says it.
+    pub destination: Vec<String>,
     /// Whether it may run beside others of the same turn.
     pub parallel: bool,
     /// How long a call may take, in milliseconds; `None`: the harness's default.
@@ -124,6 +126,8 @@ pub struct Definition {
     pub lookup: Option<u32>,
     /// The function that says whether arguments are valid, in place of the schema.
     pub validate: Option<u32>,
+    /// The function that says to a person what a call would do.
+    pub explanation: Option<u32>,
     /// Who carries it out.
     pub origin: Origin,
 }
@@ -139,6 +143,7 @@ const KNOWN: &[&str] = &[
     "readOnly",
     "destructive",
     "openWorld",
+    "destination",
     "annotations",
     "timeoutMs",
     "concurrency",
@@ -147,6 +152,7 @@ const KNOWN: &[&str] = &[
     "onResume",
     "lookup",
     "validate",
+    "explanation",
     "replace",
 ];
 const HINTS: &[&str] = &["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
@@ -172,6 +178,7 @@ impl Definition {
             read_only: false,
             destructive: false,
             open_world: false,
+            destination: Vec::new(),
             parallel: false,
             timeout_ms: None,
             // A change of pages and its outcome are one commit: without an outcome there was no change.
@@ -180,6 +187,7 @@ impl Definition {
             formats: false,
             lookup: None,
             validate: None,
+            explanation: None,
             origin,
         }
     }
@@ -254,6 +262,12 @@ impl Definition {
             return Err(invalid(format!("{what}: 'capability' is empty")));
         }
         args.flag("replace")?;
+        let destination = match args.get("destination") {
+            None => Vec::new(),
+            Some(names) => destination(names, &input_schema).ok_or_else(|| {
+                invalid(format!("{what}: 'destination' must name arguments of its inputSchema"))
+            })?,
+        };
         Ok(Definition {
             name: name.into(),
             title: args.text("title")?.map(String::from),
@@ -264,6 +278,7 @@ impl Definition {
             read_only,
             destructive: flag("destructive", "destructiveHint")?.unwrap_or(false),
             open_world: flag("openWorld", "openWorldHint")?.unwrap_or(!read_only),
+            destination,
             parallel,
             timeout_ms,
             coerce: args.flag("coerce")?.unwrap_or(true),
@@ -271,6 +286,7 @@ impl Definition {
             on_resume,
             lookup: function("lookup")?,
             validate: function("validate")?,
+            explanation: function("explanation")?,
             origin: function("execute")?.map_or(Origin::Person, Origin::Host),
         })
     }
@@ -281,6 +297,7 @@ impl Definition {
             .value("inputSchema", self.schema())
             .flag("available", available)
             .maybe_text("capability", self.capability.as_deref())
+            .maybe_text("title", self.title.as_deref())
             .done()
     }
 
@@ -310,11 +327,13 @@ impl Definition {
             .maybe_text("capability", self.capability.as_deref())
             .flag("destructive", self.destructive)
             .flag("openWorld", self.open_world)
+            .maybe("destination", (!self.destination.is_empty()).then(|| self.destination.as_slice().into()))
             .flag("parallel", self.parallel)
             .flag("coerce", self.coerce)
             .flag("formats", self.formats)
             .maybe("lookup", self.lookup.map(Value::from))
             .maybe("validate", self.validate.map(Value::from))
+            .maybe("explanation", self.explanation.map(Value::from))
             .text("onResume", self.on_resume.as_str())
             .maybe_text("title", self.title.as_deref())
             .maybe("timeoutMs", self.timeout_ms.map(Value::from))
@@ -349,11 +368,16 @@ impl Definition {
             read_only: flag("readOnly")?,
             destructive: flag("destructive")?,
             open_world: flag("openWorld")?,
+            destination: match record.get("destination") {
+                None => Vec::new(),
+                Some(names) => json::texts(names).ok_or_else(|| bad("destination"))?,
+            },
             parallel: flag("parallel")?,
             coerce: flag("coerce")?,
             formats: flag("formats")?,
             lookup: numbered("lookup")?,
             validate: numbered("validate")?,
+            explanation: numbered("explanation")?,
             timeout_ms: match record.get("timeoutMs") {
                 None => None,
                 Some(timeout) => Some(timeout.as_u64().ok_or_else(|| bad("timeoutMs"))?),
@@ -372,6 +396,15 @@ impl Definition {
     fn schema(&self) -> Value {
         json::parse(&self.input_schema).unwrap_or_else(|| Value::Object(Map::new()))
     }
+}
+
+/// The arguments that say where a tool sends something. `None`: they are not names of arguments that its schema has.
+fn destination(names: &Value, schema: &str) -> Option<Vec<String>> {
+    let schema = json::parse(schema)?;
+    let texts = json::texts(names)?;
+    let is_known = |name: &String| schema.get("properties").is_some_and(|known| known.get(name).is_some());
+    (!texts.is_empty() && texts.len() == names.as_array()?.len() && texts.iter().all(is_known))
+        .then_some(texts)
 }
 
 /// A name that every provider takes.
@@ -458,6 +491,7 @@ mod tests {
                 source: Source::Workspace,
                 read_only: false,
                 open_world: true,
+                destination: vec![],
                 parallel: false,
                 timeout_ms: None,
                 capability: None,
@@ -466,6 +500,7 @@ mod tests {
                 formats: false,
                 lookup: None,
                 validate: None,
+                explanation: None,
                 on_resume: OnResume::Ask,
                 origin: Origin::Host(3),
             }

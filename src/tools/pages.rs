@@ -9,6 +9,7 @@ use super::definition::{Definition, Origin, Source};
 use super::result::MAX_RESULT_BYTES;
 use crate::error::{Code, ErrorInfo};
 use crate::find;
+use crate::journal::Outside;
 use crate::json::json;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows};
@@ -157,7 +158,7 @@ static TOOLS: [Tool; 12] = [
         upkeep: false,
     },
     Tool {
-        name: "update_page_content",
+        name: UPDATE_CONTENT,
         title: "Change a page's text",
         description: "Puts a new text in place of a page's whole text. The former one stays in the history.",
         schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"content":{"type":"string","description":"The whole new text, in Markdown."}},"required":["slug","content"],"additionalProperties":false}"#,
@@ -211,6 +212,9 @@ static TOOLS: [Tool; 12] = [
         upkeep: false,
     },
 ];
+
+/// The tool that puts a new text in place of a page's.
+pub const UPDATE_CONTENT: &str = "update_page_content";
 
 fn update(slug: String, content: Option<String>, metadata: Option<Map<String, Value>>) -> Op {
     Op::Update { slug, content, metadata, expected_version: None }
@@ -290,15 +294,22 @@ impl Pending {
     }
 }
 
-/// Works out a call whose arguments have passed the gate. Changes nothing.
-pub fn run(name: &str, args: &Value, tree: &PageTree, now: Millis) -> Result<Called, ErrorInfo> {
+/// Works out a call whose arguments have passed the gate, by a conversation that holds this text from outside. Changes
+/// nothing.
+pub fn run(
+    name: &str,
+    args: &Value,
+    tree: &PageTree,
+    now: Millis,
+    outside: &Outside,
+) -> Result<Called, ErrorInfo> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         return Err(ErrorInfo::new(Code::ToolNotFound, format!("no page tool is called '{name}'")));
     };
     let args = Given(args);
     let named = |name: &str| args.text(name).map(|slug| named(tree, &slug)).unwrap_or_default();
     let page = named("slug");
-    let plan = match tree.plan(&(tool.op)(args.said("slug"), args), now)? {
+    let plan = match tree.plan_for(&(tool.op)(args.said("slug"), args), now, outside)? {
         Outcome::Done(plan) => plan,
         Outcome::Read(pending) => return Ok(Called::Read(Pending { pending, tool, page })),
     };
@@ -587,7 +598,7 @@ mod tests {
 
         fn call(&mut self, name: &str, args: Value) -> Result<String, ErrorInfo> {
             let checked = gate(&self.registry, &crate::tools::Policy::default(), name, &args.to_string())?;
-            let done = match run(name, &checked.args, &self.tree, 1_795_292_100_000)? {
+            let done = match run(name, &checked.args, &self.tree, 1_795_292_100_000, &Outside::default())? {
                 Called::Done(done) => done,
                 Called::Read(pending) => {
                     let rows = self.store.read(pending.read());
@@ -847,7 +858,7 @@ mod tests {
             assert_eq!(error.code, code, "{name}");
             assert!(error.message.contains(message), "{}", error.message);
         }
-        let error = run("restore", &json!({}), &desk.tree, 0).unwrap_err();
+        let error = run("restore", &json!({}), &desk.tree, 0, &Outside::default()).unwrap_err();
         assert_eq!(error.code, Code::ToolNotFound);
     }
 

@@ -7,11 +7,13 @@
 
 use super::definition::{Definition, OnResume, Origin};
 use super::gate::{Checked, gate};
-use super::policy::{Policy, bound_to, fingerprint};
+use super::pages::UPDATE_CONTENT;
+use super::policy::{Policy, bound_to, destination, fingerprint};
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{AskReason, Verdict};
+use crate::journal::{AskReason, Outside, Verdict};
 use crate::json::texts;
+use crate::list::Listed;
 use serde_json::Value;
 
 /// A call that somebody wants.
@@ -36,6 +38,8 @@ pub struct Answers {
     pub valid: bool,
     /// What the page's `decide` has said.
     pub judged: Option<Verdict>,
+    /// What the tool's `explanation` has said to the person who is asked; empty: nothing.
+    pub explained: Option<String>,
     /// The definition of the tool that a person has allowed.
     pub allowed: Option<String>,
 }
@@ -50,16 +54,16 @@ pub struct Facts<'a> {
     /// What a person has always allowed.
     pub grants: &'a [Grant],
     /// Who wants the call.
-    pub caller: Caller,
+    pub caller: Caller<'a>,
 }
 
 /// Who wants a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
+pub enum Caller<'a> {
     /// A model.
     Model {
-        /// The number of the last entry that brought text from outside: that may have asked for the call.
-        outside_at: Option<u64>,
+        /// Where the text from outside comes from that it has read: that may have asked for the call.
+        outside: &'a Outside,
     },
     /// The page's own code, which no text from outside tells what to do.
     Page,
@@ -72,14 +76,25 @@ pub struct Grant {
     pub tool: String,
     /// The definition that was allowed; another is not.
     pub definition: String,
-    /// The number of the entry that says so.
-    pub seq: u64,
+    /// The SHA-256 of the arguments that said where the call sends something, if its tool names them.
+    pub destination: Option<String>,
+    /// Where the text from outside came from that the conversation held then.
+    pub outside: Outside,
 }
 
 impl Grant {
     /// Whether it is for this tool, as it is now.
     fn covers(&self, tool: &Definition) -> bool {
         self.tool == tool.name && self.definition == fingerprint(tool)
+    }
+
+    /// Whether a person has seen where this call sends something. A tool that does not say where: whether that person has
+    /// seen each origin of the text from outside.
+    fn foresees(&self, destination: Option<&str>, outside: &Outside) -> bool {
+        match destination {
+            Some(_) => self.destination.as_deref() == destination,
+            None => outside.is_within(&self.outside),
+        }
     }
 }
 
@@ -97,6 +112,13 @@ pub enum Permit<'a> {
     },
     /// The page's `decide` is asked about it, and told what the rules ask about.
     Consult(Checked<'a>, AskReason),
+    /// The tool's `explanation` is called, because a person will be asked.
+    Explain {
+        /// Its function.
+        function: u32,
+        /// The arguments.
+        args: Value,
+    },
     /// A person is asked about it, for just these arguments and this definition.
     Ask {
         /// Why.
@@ -105,6 +127,8 @@ pub enum Permit<'a> {
         arguments: String,
         /// The definition's.
         definition: String,
+        /// That of the arguments which say where the call sends something, if its tool names them.
+        destination: Option<String>,
     },
     /// It runs.
     Run(Checked<'a>),
@@ -137,15 +161,15 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
         return Permit::Refuse(error.hint("let a model call it, in a run"));
     }
     if wanted.lost && tool.on_resume != OnResume::Rerun {
-        return ask(&checked, AskReason::UnknownOutcome);
+        return ask(checked, answers, AskReason::UnknownOutcome);
     }
     if let Some(definition) = &answers.allowed {
         let changed = *definition != fingerprint(tool);
         return match facts.policy.verdict(tool, false).0 {
             // To the page's own code, an answer about another tool is none, also where the rules allow or deny it.
-            _ if changed && by_page => ask(&checked, AskReason::DefinitionChanged),
+            _ if changed && by_page => ask(checked, answers, AskReason::DefinitionChanged),
             Verdict::Deny => Permit::Refuse(not_allowed(tool, by_page)),
-            _ if changed => ask(&checked, AskReason::DefinitionChanged),
+            _ if changed => ask(checked, answers, AskReason::DefinitionChanged),
             Verdict::Allow | Verdict::Ask => run(checked, facts.policy),
         };
     }
@@ -158,12 +182,15 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
         let error = ErrorInfo::new(Code::ToolFailed, message);
         return Permit::Refuse(error.hint("do something else, or tell the person"));
     }
-    let grant = facts.grants.iter().rev().find(|grant| grant.covers(tool));
+    let destination = destination(tool, &checked.args);
+    let grants = facts.grants.iter().filter(|grant| grant.covers(tool)).list();
     let outside = match facts.caller {
-        Caller::Model { outside_at } => outside_at.is_some_and(|at| grant.is_none_or(|grant| grant.seq < at)),
-        Caller::Page => false,
+        Caller::Model { outside } if !outside.is_empty() => {
+            !grants.iter().any(|grant| grant.foresees(destination.as_deref(), outside))
+        }
+        _ => false,
     };
-    let (mut verdict, mut reason) = facts.policy.verdict(tool, outside);
+    let (mut verdict, mut reason) = facts.policy.verdict_on(tool, destroys(tool, &checked.args), outside);
     if facts.policy.decides && verdict != Verdict::Deny {
         match answers.judged {
             None => return Permit::Consult(checked, reason),
@@ -172,17 +199,33 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
             Some(judged) => (verdict, reason) = (judged, AskReason::Decide),
         }
     }
-    let granted = grant.is_some() && !(outside && tool.open_world);
+    let granted = !(grants.is_empty() || outside && tool.open_world);
     match verdict {
         Verdict::Deny => Permit::Refuse(not_allowed(tool, by_page)),
-        Verdict::Ask if !granted => ask(&checked, reason),
+        Verdict::Ask if !granted => ask(checked, answers, reason),
         Verdict::Allow | Verdict::Ask => run(checked, facts.policy),
     }
 }
 
-fn ask<'a>(checked: &Checked<'_>, reason: AskReason) -> Permit<'a> {
-    let (arguments, definition) = (bound_to(&checked.args), fingerprint(checked.definition));
-    Permit::Ask { reason, arguments, definition }
+/// Whether what a call takes away may be gone for good. A page that is emptied is as gone as one that is deleted.
+fn destroys(tool: &Definition, args: &Value) -> bool {
+    let empties = || {
+        let content = args.get("content").and_then(Value::as_str);
+        tool.origin == Origin::Page
+            && tool.name == UPDATE_CONTENT
+            && content.is_some_and(|text| text.trim().is_empty())
+    };
+    tool.destructive || empties()
+}
+
+/// A person is asked, as soon as the tool has said what about.
+fn ask<'a>(checked: Checked<'a>, answers: &Answers, reason: AskReason) -> Permit<'a> {
+    let Checked { definition: tool, args, .. } = checked;
+    if let Some(function) = tool.explanation.filter(|_| answers.explained.is_none()) {
+        return Permit::Explain { function, args };
+    }
+    let (arguments, definition) = (bound_to(&args), fingerprint(tool));
+    Permit::Ask { reason, arguments, definition, destination: destination(tool, &args) }
 }
 
 /// It runs, unless it would give another run more than is held here.
@@ -223,14 +266,28 @@ mod tests {
         failed: usize,
         lost: bool,
         grants: Vec<Grant>,
-        caller: Caller,
+        caller: Who,
+    }
+
+    /// Who wants it, and which marks of text from outside there are.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Who {
+        Model(&'static [&'static str]),
+        Page,
+    }
+
+    const MODEL: Who = Who::Model(&[]);
+    const OUTSIDE: Who = Who::Model(&["context", "tool:fetch"]);
+
+    fn marks(names: &[&str]) -> Outside {
+        Outside::from_json(&json!(names)).unwrap()
     }
 
     /// What is found of it, and what puts that right.
     type Step = (&'static str, fn(&mut Case));
 
     impl Case {
-        fn new(caller: Caller) -> Case {
+        fn new(caller: Who) -> Case {
             Case {
                 tool: json!({"name": "send", "description": "d", "inputSchema": {}, "capability": "Mail",
                     "execute": {"$fn": 1}, "validate": {"$fn": 9}, "onResume": "rerun"}),
@@ -255,8 +312,12 @@ mod tests {
             fingerprint(&Definition::parse(&self.tool).unwrap())
         }
 
-        fn granted(&self, seq: u64) -> Vec<Grant> {
-            vec![Grant { tool: "send".into(), definition: self.fingerprint(), seq }]
+        /// Allowed for good, where the conversation held these marks, with these arguments.
+        fn granted(&self, outside: &[&str], args: &Value) -> Vec<Grant> {
+            let tool = Definition::parse(&self.tool).unwrap();
+            let destination = destination(&tool, args);
+            let definition = fingerprint(&tool);
+            vec![Grant { tool: "send".into(), definition, destination, outside: marks(outside) }]
         }
 
         /// What comes next, in a few words.
@@ -271,11 +332,17 @@ mod tests {
             }
             let Case { name, arguments, failed, lost, caller, .. } = *self;
             let wanted = Wanted { name, arguments, answers: &self.answers, failed, lost };
+            let outside = if let Who::Model(names) = caller { marks(names) } else { Outside::default() };
+            let caller = match caller {
+                Who::Model(_) => Caller::Model { outside: &outside },
+                Who::Page => Caller::Page,
+            };
             match decide(&wanted, &Facts { tools: &tools, policy, grants: &self.grants, caller }) {
                 Permit::Refuse(error) => format!("refuse {}: {}", error.code.as_str(), error.message),
                 Permit::Inspect { function, args } => format!("inspect {function} {args}"),
                 Permit::Consult(checked, reason) => format!("consult {} {}", reason.as_str(), checked.args),
-                Permit::Ask { reason, arguments, definition } => {
+                Permit::Explain { function, args } => format!("explain {function} {args}"),
+                Permit::Ask { reason, arguments, definition, .. } => {
                     assert_eq!(arguments, bound_to(&crate::json::parse(self.arguments).unwrap()));
                     assert_eq!(definition, self.fingerprint());
                     format!("ask {}", reason.as_str())
@@ -284,9 +351,6 @@ mod tests {
             }
         }
     }
-
-    const MODEL: Caller = Caller::Model { outside_at: None };
-    const OUTSIDE: Caller = Caller::Model { outside_at: Some(7) };
 
     /// Everything is wrong with the call. What is found is put right, and only then the next is found.
     #[test]
@@ -317,7 +381,7 @@ mod tests {
             }),
             ("consult external_text {\"to\":7}", |case| case.answers.judged = Some(Verdict::Allow)),
             ("ask external_text", |case| case.answers.judged = Some(Verdict::Ask)),
-            ("ask decide", |case| case.grants = case.granted(8)),
+            ("ask decide", |case| case.grants = case.granted(&["context", "tool:fetch"], &json!({}))),
             ("run {\"to\":7}", |case| case.answers.judged = Some(Verdict::Deny)),
         ];
         for (step, put_right) in steps {
@@ -337,10 +401,10 @@ mod tests {
             (OUTSIDE, "deny", true, denied),
             (OUTSIDE, "ask", false, "ask definition_changed"),
             (OUTSIDE, "deny", false, denied),
-            (Caller::Page, "ask", true, "run {}"),
-            (Caller::Page, "deny", true, denied),
-            (Caller::Page, "ask", false, "ask definition_changed"),
-            (Caller::Page, "deny", false, "ask definition_changed"),
+            (Who::Page, "ask", true, "run {}"),
+            (Who::Page, "deny", true, denied),
+            (Who::Page, "ask", false, "ask definition_changed"),
+            (Who::Page, "deny", false, "ask definition_changed"),
         ] {
             let mut case = Case::new(caller).rule(rule);
             case.config["permissions"]["decide"] = json!(true);
@@ -369,21 +433,21 @@ mod tests {
     }
 
     #[test]
-    fn text_from_outside_counts_for_a_model_until_a_person_has_allowed_the_tool_since() {
+    fn text_from_outside_counts_for_a_model_until_a_person_has_allowed_the_tool_with_it() {
         for (caller, rule, granted, next) in [
             (MODEL, "allow", None, "run {}"),
             (MODEL, "ask", None, "ask policy"),
-            (MODEL, "ask", Some(1), "run {}"),
+            (MODEL, "ask", Some(&[][..]), "run {}"),
             (OUTSIDE, "allow", None, "ask external_text"),
-            (OUTSIDE, "allow", Some(6), "ask external_text"),
-            (OUTSIDE, "ask", Some(8), "run {}"),
-            (Caller::Page, "allow", None, "run {}"),
-            (Caller::Page, "ask", None, "ask policy"),
-            (Caller::Page, "ask", Some(1), "run {}"),
+            (OUTSIDE, "allow", Some(&["context"][..]), "ask external_text"),
+            (OUTSIDE, "ask", Some(&["context", "file:a.txt", "tool:fetch"][..]), "run {}"),
+            (Who::Page, "allow", None, "run {}"),
+            (Who::Page, "ask", None, "ask policy"),
+            (Who::Page, "ask", Some(&[][..]), "run {}"),
         ] {
             let mut case = Case::new(caller).rule(rule);
             case.answers.valid = true;
-            case.grants = granted.map(|seq| case.granted(seq)).unwrap_or_default();
+            case.grants = granted.map(|outside| case.granted(outside, &json!({}))).unwrap_or_default();
             assert_eq!(case.next(), next, "{caller:?} {rule} {granted:?}");
             // What was allowed of another definition is not allowed.
             if granted.is_some() {
@@ -398,10 +462,40 @@ mod tests {
         assert_eq!(case.next(), "run {}");
     }
 
+    /// Where a tool says where it sends something, that counts, whatever was read since.
+    #[test]
+    fn what_is_sent_where_a_person_has_seen_it_sent_is_asked_about_no_more() {
+        let mut case = Case::new(OUTSIDE);
+        case.answers.valid = true;
+        case.tool["destination"] = json!(["to"]);
+        case.tool["inputSchema"] = json!({"properties": {"to": {}, "text": {}}});
+        for (args, next) in [
+            (r#"{"to":"a@b.c","text":"1"}"#, "run {\"text\":\"1\",\"to\":\"a@b.c\"}"),
+            (r#"{"text":"2","to":"a@b.c"}"#, "run {\"text\":\"2\",\"to\":\"a@b.c\"}"),
+            (r#"{"to":"x@b.c","text":"1"}"#, "ask external_text"),
+            (r#"{"to":["a@b.c","x@b.c"]}"#, "ask external_text"),
+            (r#"{"text":"1"}"#, "ask external_text"),
+        ] {
+            case.grants = case.granted(&[], &json!({"to": "a@b.c", "text": "0"}));
+            case.arguments = args;
+            assert_eq!(case.next(), next, "{args}");
+            case.grants.extend(case.granted(&["context", "tool:fetch"], &json!({"to": "y"})));
+            assert_eq!(case.next(), next, "another destination is not seen with it: {args}");
+            case.grants.clear();
+            assert_eq!(case.next(), "ask external_text", "{args}");
+        }
+        // Without text from outside it is the tool that is allowed.
+        case.caller = MODEL;
+        case = case.rule("ask");
+        case.grants = case.granted(&[], &json!({"to": "a@b.c"}));
+        case.arguments = r#"{"to":"x@b.c"}"#;
+        assert_eq!(case.next(), "run {\"to\":\"x@b.c\"}");
+    }
+
     #[test]
     fn the_pages_own_code_has_no_use_of_what_is_made_for_a_model() {
         let useless = "refuse tool_failed: ask_boss is of use to a model only";
-        let mut case = Case::new(Caller::Page);
+        let mut case = Case::new(Who::Page);
         case.tool =
             json!({"name": "ask_boss", "description": "d", "inputSchema": {}, "validate": {"$fn": 9}});
         case.config["permissions"] = json!({"default": "deny", "decide": true});
@@ -419,9 +513,9 @@ mod tests {
     /// The page's own code has no conversation to say it in.
     #[test]
     fn a_model_is_told_what_to_do_without_the_tool() {
-        for (caller, hint) in [(MODEL, Some("go on without it, and say so")), (Caller::Page, None)] {
+        for (caller, hint) in [(MODEL, Some("go on without it, and say so")), (Who::Page, None)] {
             let tool = Definition::parse(&Case::new(caller).tool).unwrap();
-            assert_eq!(not_allowed(&tool, caller == Caller::Page).hint.as_deref(), hint);
+            assert_eq!(not_allowed(&tool, caller == Who::Page).hint.as_deref(), hint);
         }
     }
 

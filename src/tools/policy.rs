@@ -10,6 +10,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::{AskReason, Process, Verdict, sha256};
 use crate::json::{json, texts};
 use crate::list::Listed;
+use crate::object::Object;
 use serde_json::Value;
 
 /// The rules, as the configuration gives them.
@@ -95,18 +96,21 @@ impl Policy {
         Some(["[UNAVAILABLE: Requires ", self.missing(tool)?, " capability]"].concat())
     }
 
-    /// What the rules say of a call, and why. `outside`: the conversation holds text from outside that
-    /// came after a person last allowed just this tool.
+    /// What the rules say of a tool, and why. `outside`: text from outside may have asked for it, and no person has allowed
+    /// that.
     pub fn verdict(&self, tool: &Definition, outside: bool) -> (Verdict, AskReason) {
+        self.verdict_on(tool, tool.destructive, outside)
+    }
+
+    /// The same of a call. `destroys`: what it takes away may be gone for good.
+    pub fn verdict_on(&self, tool: &Definition, destroys: bool, outside: bool) -> (Verdict, AskReason) {
         let named = |rules: &[(String, Verdict)], name: &str| {
             rules.iter().find(|(rule, _)| rule == name).map(|(_, verdict)| *verdict)
         };
         let by_capability = tool.capability.as_deref().and_then(|name| named(&self.by_capability, name));
         let (verdict, why) = match named(&self.tools, &tool.name).or(by_capability) {
             Some(verdict) => (verdict, AskReason::Policy),
-            None if tool.destructive && self.default != Some(Verdict::Deny) => {
-                (Verdict::Ask, AskReason::Destructive)
-            }
+            None if destroys && self.default != Some(Verdict::Deny) => (Verdict::Ask, AskReason::Destructive),
             None => (self.default.unwrap_or(Verdict::Allow), AskReason::Policy),
         };
         match verdict {
@@ -128,7 +132,21 @@ pub fn fingerprint(tool: &Definition) -> String {
     let flags = [tool.read_only, tool.destructive, tool.open_world, tool.source == Source::External];
     let flags = flags.iter().map(|flag| if *flag { '1' } else { '0' }).collect::<String>();
     let capability = tool.capability.as_deref().unwrap_or_default();
-    sha256(&[&tool.name, "\n", &tool.description, "\n", &tool.input_schema, "\n", capability, "\n", &flags])
+    let mut parts =
+        vec![&tool.name, "\n", &tool.description, "\n", &tool.input_schema, "\n", capability, "\n", &flags];
+    for name in &tool.destination {
+        parts.extend(["\n", name]);
+    }
+    sha256(&parts)
+}
+
+/// Where a call sends something: the arguments that its tool names for that, in one canonical form. `None`: it names none.
+pub fn destination(tool: &Definition, args: &Value) -> Option<String> {
+    let mut named = Object::new();
+    for name in &tool.destination {
+        named.maybe(name, args.get(name).cloned());
+    }
+    (!tool.destination.is_empty()).then(|| bound_to(&named.done()))
 }
 
 /// What an answer is bound to: the arguments in one canonical form.

@@ -8,12 +8,12 @@
 //! arrives with the room `upkeep`. Leaves to others: reading the rows, and telling of it (`harness/pages`).
 
 use super::lists;
-use super::page::{CHANGED, FORMAT, NEWER, Page, check, sealed};
+use super::page::{CHANGED, FORMAT, NEWER, Page, check, outside_of, sealed};
 use super::plan::{Draft, Plan, as_version};
 use super::{MAX_DEPTH, PageTree};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::journal::sha256;
+use crate::journal::{Outside, sha256};
 use crate::json;
 use crate::list::Listed;
 use crate::maps::Named;
@@ -273,7 +273,8 @@ impl PageTree {
                 created_at: former.at,
                 ..Page::default()
             };
-            let page = damaged.kept.take().unwrap_or_else(fresh);
+            let mut page = damaged.kept.take().unwrap_or_else(fresh);
+            page.outside.join(&former.outside);
             // The number of the content that is lost is not given again.
             let version = last.saturating_add(2);
             damaged.kept = Some(Page { content: former.content, version, written_at: former.at, ..page });
@@ -335,6 +336,7 @@ impl PageTree {
                 title: slug.into(),
                 version: 1,
                 content: damaged.as_content(),
+                outside: Outside::of(Outside::UNKNOWN),
                 ..Page::default()
             }),
             kept => kept.clone(),
@@ -479,6 +481,8 @@ pub(super) struct Former {
     /// When it was written.
     pub(super) at: Millis,
     pub(super) content: String,
+    /// Where the text from outside comes from that it holds.
+    pub(super) outside: Outside,
     /// What the page was called; it is not in rows of an earlier version.
     title: Option<String>,
 }
@@ -486,7 +490,12 @@ pub(super) struct Former {
 impl Former {
     /// The present content of a page.
     pub(super) fn of(page: &Page) -> Former {
-        Former { at: page.written_at, content: page.content.clone(), title: None }
+        Former {
+            at: page.written_at,
+            content: page.content.clone(),
+            outside: page.outside.clone(),
+            title: None,
+        }
     }
 
     /// The row of a content that is not the present one any more.
@@ -495,6 +504,7 @@ impl Former {
             .number("at", page.written_at)
             .text("content", &page.content)
             .text("title", &page.title)
+            .value("outside", page.outside.to_json())
             .number("v", FORMAT)
             .json();
         sealed(&place(&page.slug, page.version), &text)
@@ -512,7 +522,9 @@ impl Former {
         })?;
         let text = |name: &str| row.get(name).and_then(Value::as_str).map(String::from);
         let at = row.get("at").and_then(whole).ok_or("it cannot be read")?;
-        Ok(Former { at, content: text("content").ok_or("it cannot be read")?, title: text("title") })
+        let content = text("content").ok_or("it cannot be read")?;
+        let outside = outside_of(&row).ok_or("it cannot be read")?;
+        Ok(Former { at, content, outside, title: text("title") })
     }
 
     /// A version in the list of a page's versions.

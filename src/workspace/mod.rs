@@ -19,6 +19,7 @@ mod damage;
 mod links;
 mod lists;
 mod lower;
+mod marks;
 mod op;
 mod page;
 mod plan;

@@ -101,6 +101,28 @@ pub enum Op {
 }
 
 impl Op {
+    /// Each page that it names.
+    pub(super) fn each_slug(&self, each: &mut dyn FnMut(&str)) {
+        match self {
+            Op::Create { parent, .. } => {
+                parent.iter().for_each(|parent| each(parent));
+            }
+            Op::Move { slug, parent, .. } => {
+                each(slug);
+                parent.iter().for_each(|parent| each(parent));
+            }
+            Op::Read { slug }
+            | Op::Update { slug, .. }
+            | Op::Rename { slug, .. }
+            | Op::Delete { slug }
+            | Op::Restore { slug }
+            | Op::Backlinks { slug }
+            | Op::OutgoingLinks { slug }
+            | Op::Versions { slug, .. } => each(slug),
+            Op::Tree { .. } | Op::Search { .. } | Op::Trash => {}
+        }
+    }
+
     /// The operation of a command `pages.…`.
     pub fn of(request: &Request) -> Op {
         let args = request.args();

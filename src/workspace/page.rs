@@ -6,7 +6,7 @@
 //! among its siblings, which is known only to the whole workspace, and whether it is the last one (`damage.rs`).
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::sha256;
+use crate::journal::{Outside, sha256};
 use crate::json;
 use crate::list::Listed;
 use crate::object::Object;
@@ -47,9 +47,16 @@ pub struct Page {
     pub lifted: Vec<String>,
     /// The number of the change that wrote it; 0: it was written before rows had that.
     pub rev: u64,
+    /// Where the text from outside comes from that it holds: an agent that had read it has written.
+    pub outside: Outside,
 }
 
 impl Page {
+    /// Whether it says what another one says.
+    pub(super) fn says_the_same(&self, other: &Page) -> bool {
+        self.content == other.content && self.title == other.title && self.metadata == other.metadata
+    }
+
     /// The public form (`Page` of `index.d.ts`), with its index among its siblings.
     pub fn to_json(&self, position: usize) -> Value {
         Object::new()
@@ -80,6 +87,7 @@ impl Page {
             .number("updatedAt", self.updated_at)
             .value("trashedAt", self.trashed_at.into())
             .value("lifted", self.lifted.as_slice().into())
+            .value("outside", self.outside.to_json())
             .number("rev", self.rev)
             .number("v", FORMAT)
             .json();
@@ -123,6 +131,7 @@ impl Page {
                 .and_then(|slugs| slugs.iter().map(|slug| slug.as_str().map(String::from)).whole())
                 .ok_or_else(|| bad("lifted"))?,
             rev: value.get("rev").map_or(Some(0), whole).ok_or_else(|| bad("rev"))?,
+            outside: outside_of(&value).ok_or_else(|| bad("outside"))?,
         })
     }
 
@@ -130,6 +139,11 @@ impl Page {
     pub fn is_live(&self) -> bool {
         self.trashed_at.is_none()
     }
+}
+
+/// The marks of a row. What was written before there were marks is from nobody knows where.
+pub(super) fn outside_of(row: &Value) -> Option<Outside> {
+    row.get("outside").map_or_else(|| Some(Outside::of(Outside::UNKNOWN)), Outside::from_json)
 }
 
 /// The text of a row, an object, with a last member: a hash over the text and over where it lies, as far as the text does
@@ -188,13 +202,14 @@ mod tests {
             trashed_at: Some(10),
             lifted: vec!["child".into()],
             rev: 7,
+            outside: Outside::tool("fetch"),
         }
     }
 
     /// As a row was written before there were hashes.
     fn unsealed() -> Value {
         let mut row: Value = serde_json::from_str(&page().to_stored()).unwrap();
-        for name in ["hash", "rev", "v"] {
+        for name in ["hash", "rev", "v", "outside"] {
             row.as_object_mut().unwrap().remove(name);
         }
         row
@@ -232,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_was_written_before_there_were_hashes_is_believed() {
-        let page = Page { rev: 0, ..page() };
+        let page = Page { rev: 0, outside: Outside::of(Outside::UNKNOWN), ..page() };
         assert_eq!(Page::from_stored(&unsealed().to_string()), Ok(page));
     }
 

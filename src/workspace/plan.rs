@@ -10,6 +10,7 @@ use super::damage::{Change, Doubt, Former, Totals};
 use super::page::Page;
 use super::{MAX_DEPTH, Op, PageTree, REV, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
+use crate::journal::Outside;
 use crate::list::Listed;
 use crate::maps::{self, Named};
 use crate::object::Object;
@@ -35,6 +36,8 @@ pub struct Plan {
     pub writes: Vec<Write>,
     /// What must still be true in the store when that is written.
     pub expect: Vec<Expect>,
+    /// Where the text from outside comes from that an agent is told with the answer.
+    pub outside: Outside,
     pub(super) rev: u64,
     pub(super) changed: Vec<Page>,
     /// Whether rows that lie in wrong places go.
@@ -109,17 +112,24 @@ impl Pending {
             Ok((version, present)) => (version, Ok(present)),
             Err(why) => (last.saturating_add(1), Err(why)),
         };
-        let mut versions = vec![Former::shown(version, present)];
+        let mut outside = Outside::default();
+        let mut shown = |version: u64, former: Result<Former, &str>| {
+            if let Ok(former) = &former {
+                outside.join(&former.outside);
+            }
+            Former::shown(version, former)
+        };
+        let mut versions = vec![shown(version, present)];
         let mut next = version.saturating_sub(1);
         let first = self.read.from.unwrap_or(1).max(1);
         while next >= first && versions.len() < self.limit {
             // Another tab may have written on since: this answer is of the moment it was asked.
             let text = former.iter().find(|(version, _)| *version == next).map(|(_, text)| *text);
             let read = text.map_or(Err("it is missing"), |text| Former::read(&self.slug, next, text));
-            versions.push(Former::shown(next, read));
+            versions.push(shown(next, read));
             next -= 1;
         }
-        Ok(Plan::answer(versions.into()))
+        Ok(Plan { outside, ..Plan::answer(versions.into()) })
     }
 }
 
@@ -276,7 +286,8 @@ impl<'a> Draft<'a> {
         writes.push(totals.write());
         let expect =
             vec![Expect { table: Table::Meta, key: vec![REV.into()], value: tree.stored_rev.clone() }];
-        Plan { value, writes, expect, rev, changed: self.changed.into_values().list(), mends: false }
+        let changed = self.changed.into_values().list();
+        Plan { value, writes, expect, outside: Outside::default(), rev, changed, mends: false }
     }
 }
 
@@ -446,6 +457,7 @@ impl PageTree {
             trashed_at: None,
             lifted: Vec::new(),
             rev: 0,
+            outside: Outside::default(),
         });
         let last = self.siblings(parent).len();
         draft.place(parent, last, std::slice::from_ref(&slug), None);

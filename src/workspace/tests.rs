@@ -296,7 +296,11 @@ fn a_plan_writes_exactly_what_changed() {
     assert!(rows[1].2.starts_with("[\"a\",\"#"));
     assert_eq!((rows[1].0, rows[1].1), (Table::Changes, 1));
     assert_eq!((rows[2].0, rows[2].1), (Table::Versions, 2));
-    assert!(rows[2].2.starts_with("{\"at\":1001,\"content\":\"\",\"title\":\"A\",\"v\":2,\"hash\":"));
+    assert!(
+        rows[2]
+            .2
+            .starts_with("{\"at\":1001,\"content\":\"\",\"outside\":[],\"title\":\"A\",\"v\":2,\"hash\":")
+    );
     assert_eq!((rows[3].0, rows[3].1), (Table::Pages, 1));
     assert!(rows[4].2.starts_with("{\"count\":1,\"from\":0,\"rev\":2,\"sum\":2,\"v\":2,\"hash\":"));
     assert_eq!(plan.changed().collect::<Vec<_>>(), ["a"]);

@@ -59,8 +59,12 @@ mod cases {
     /// Answers that have to fit a schema.
     mod opening;
     mod output;
+    /// Text from outside, and what is asked about because of it.
+    mod outside;
     /// Rows of pages that are damaged.
     mod page;
+    /// What a person is asked, in which words, and until when.
+    mod question;
     /// Parts of the module that arrive when they are needed.
     mod room;
     /// Named sessions.

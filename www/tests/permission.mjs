@@ -28,8 +28,8 @@ export const tests = {
     await ready({ page, base, model, visit });
     await say(page, DELETE);
     await card(page).waitFor();
-    assert.equal(await card(page).getByRole("heading").innerText(), "Allow delete_page?");
-    assert.match(await card(page).locator("#permission-why").innerText(), /It can destroy something\. It needs PagesDelete\./);
+    assert.equal(await card(page).getByRole("heading").innerText(), "Delete a page?");
+    assert.match(await card(page).locator("#permission-why").innerText(), /The tool is delete_page\. It needs PagesDelete\./);
     await card(page).getByText("Exact arguments").first().click();
     assert.deepEqual(JSON.parse(await page.getByTestId("exact-arguments").innerText()), { slug: "chapter-1" });
     await page.locator("[data-testid=agent-status][data-lifecycle=Suspended]").filter({ hasText: /^Suspended$/ }).waitFor();
@@ -138,9 +138,24 @@ export const tests = {
   async "what cannot be seen in the arguments is shown"({ page, base, model, visit }) {
     await ready({ page, base, model, visit });
     await rule(page, "create_page", "ask");
-    await say(page, `call create_page ${JSON.stringify({ title: "a\u202eb\u200b", content: "x\u{e0041}y" })}`);
+    await say(page, `call create_page ${JSON.stringify({ title: "a\u202eb\u200b", content: "x\u{e0041}y\u{e0100}\u{e01ef}\ufe00\ufe0d\u180b\u17b4\u2800z ❤\ufe0f" })}`);
     await card(page).getByText("a‹U+202E›b‹U+200B›").first().waitFor();
-    await card(page).locator(".diff .added").filter({ hasText: "x‹U+E0041›y" }).waitFor();
+    const shown = "x‹U+E0041›y‹U+E0100›‹U+E01EF›‹U+FE00›‹U+FE0D›‹U+180B›‹U+17B4›‹U+2800›z ❤\ufe0f";
+    await card(page).locator(".diff .added").filter({ hasText: shown }).waitFor();
+    await card(page).getByText("Exact arguments").first().click();
+    await card(page).getByTestId("exact-arguments").filter({ hasText: shown }).waitFor();
+  },
+
+  async "a tool whose name every object has is asked about like any other"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await workspace(page);
+    for (const name of ["constructor", "toString", "hasOwnProperty"]) {
+      await page.evaluate((name) => void ws.tools.register({ name, description: "Does.", inputSchema: { type: "object" }, destructive: true, execute: () => "done" }), name);
+      await say(page, `call ${name} {"slug":"dragon-lore"}`);
+      await card(page).getByTestId("exact-arguments").filter({ hasText: "dragon-lore" }).waitFor();
+      await answer(page, "deny");
+      await card(page).waitFor({ state: "detached" });
+    }
   },
 
   async "answered elsewhere it goes away"({ page, base, model, visit }) {
@@ -258,7 +273,7 @@ export const tests = {
     await page.locator("[data-status=held]").first().waitFor();
     await page.getByRole("button", { name: "Continue" }).click();
     await card(page).waitFor();
-    assert.equal(await card(page).getByRole("heading").innerText(), "Run send_letter again?");
+    assert.equal(await card(page).getByRole("heading").innerText(), "Send letter?");
     assert.match(await card(page).innerText(), /nobody knows whether it took effect/);
     assert.equal(await page.getByTestId("permission-always_allow").count(), 0);
     assert.equal(await page.evaluate(() => window.sent), 0);
@@ -279,7 +294,7 @@ export const tests = {
     await say(page, "call send_mail {}");
     await card(page).waitFor();
     assert.equal(await card(page).getAttribute("data-reason"), "external_text");
-    assert.match(await card(page).locator("#permission-why").innerText(), /holds text from outside.*It needs Mail\./s);
+    assert.match(await card(page).locator("#permission-why").innerText(), /holds text from outside.*It comes from: what read_mail gave\. It needs Mail\./s);
   },
 
   async "a call without a function waits for its outcome, also after a reload"({ page, base, model, visit }) {

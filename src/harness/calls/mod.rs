@@ -88,6 +88,8 @@ pub(in crate::harness) enum CallOwner {
     Validate(About),
     /// What `decide` says of a call.
     Decide(About),
+    /// What a call would do, said to the person who is asked about it.
+    Explain(About),
     /// What became of a call that was lost.
     Lookup(RunCall),
 }
@@ -123,10 +125,12 @@ impl CallOwner {
             CallOwner::Tool(Owner::Run(of))
             | CallOwner::Validate(About::Run(of))
             | CallOwner::Decide(About::Run(of))
+            | CallOwner::Explain(About::Run(of))
             | CallOwner::Lookup(of) => Some(&of.run),
             CallOwner::Tool(Owner::Command(_))
             | CallOwner::Validate(About::Page(_))
-            | CallOwner::Decide(About::Page(_)) => None,
+            | CallOwner::Decide(About::Page(_))
+            | CallOwner::Explain(About::Page(_)) => None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the end of a tool call becomes: an entry for the journal, or a result for the page.
 
 use crate::error::ErrorInfo;
-use crate::journal::Entry;
+use crate::journal::{Entry, Outside};
 use crate::object::Object;
 use crate::session;
 use crate::tools::ToolText;
@@ -15,6 +15,7 @@ pub(in crate::harness) fn returned_entry(tool_call: &str, text: ToolText, json: 
         text: text.text,
         json,
         error: None,
+        outside: Outside::default(),
     }
 }
 
@@ -27,6 +28,7 @@ pub(in crate::harness) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entr
         json: false,
         error: Some(error),
         cut: None,
+        outside: Outside::default(),
     }
 }
 

@@ -4,12 +4,14 @@
 //! others: whether to ask at all (`tools::permit`), who answers (`runner/permission`), and how a call of the page's own code
 //! goes on (`runner/page_calls`).
 
+use crate::find;
 use crate::harness::action::Action;
 use crate::harness::calls::{CallOwner, Calls, LiveCall};
 use crate::harness::core::told::Told;
 use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::setup::Setup;
 use crate::journal::{Answer, AskReason, Entry, Word};
+use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{Call, CallState, Question, Run};
@@ -47,6 +49,8 @@ impl PageCall {
 pub(in crate::harness) struct PageQuestion {
     pub call: PageCall,
     pub definition: String,
+    /// The SHA-256 of the arguments that say where the call sends something, if its tool names them.
+    pub destination: Option<String>,
     pub reason: AskReason,
     /// When nobody's answer counts any more.
     pub deadline: Option<Millis>,
@@ -103,6 +107,7 @@ impl Calls {
         }
         let Some(mut event) = core.detail_of(session, run) else { return };
         event.all(detail);
+        core.outbox.tell_after_commit(core.status_notice());
         core.send("agent:permission-required", event, true);
         self.tell_message(core, session, run, false);
     }
@@ -182,9 +187,7 @@ impl Calls {
         entry: &Entry,
     ) {
         let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
-        let Some(mut event) = core.detail_of(session, run) else { return };
-        event.text("requestId", request).text("answer", answer.as_str());
-        core.send("agent:permission-resolved", event, true);
+        core.tell_resolved(session, run, request, answer.as_str());
         if *answer == Answer::Deny {
             core.tell_call(session, run, tool_call, Told::Started, true);
             core.tell_call(session, run, tool_call, Told::Failed, true);
@@ -211,44 +214,66 @@ pub(in crate::harness) fn request_about(
     request: &str,
     reason: AskReason,
 ) -> Object {
-    let capability = tool.and_then(|tool| tool.capability.as_deref());
-    request_of(&call.id(), &call.tool, capability, args, request, &reason.into())
+    request_of((&call.id(), &call.tool, tool), args, &call.answers, request, &reason.into())
 }
 
-/// `PermissionRequest` of the contract; `decide` gets it before there is a question.
+/// The questions of a run that wait for a person: none while it is put aside.
+pub(in crate::harness) fn asked_in(core: &Core, session: &str, run: &str) -> Vec<String> {
+    let parts = core.current(session).filter(|top| !top.held).map(Run::parts).unwrap_or_default();
+    let questions = parts.into_iter().find(|part| part.id == run).map(Run::questions).unwrap_or_default();
+    questions.iter().map(|(_, question)| question.id.clone()).list()
+}
+
+/// `PermissionRequest` of the contract; `decide` gets it before there is a question. A call: its id, the name of its tool,
+/// and that tool, if it is still there.
 pub(in crate::harness) fn request_of(
-    tool_call: &str,
-    tool: &str,
-    capability: Option<&str>,
+    (tool_call, name, tool): (&str, &str, Option<&Definition>),
     args: &Value,
+    answers: &Answers,
     request: &str,
     reason: &Word<AskReason>,
 ) -> Object {
+    let title = tool.and_then(|tool| tool.title.as_deref());
+    let explained = answers.explained.as_deref().filter(|text| !text.is_empty());
+    let what = explained.map_or_else(|| question(title, name), String::from);
     let mut object = Object::new();
     object
         .text("requestId", request)
         .text("toolCallId", tool_call)
-        .text("tool", tool)
-        .maybe_text("capability", capability)
+        .text("tool", name)
+        .maybe_text("title", title)
+        .maybe_text("capability", tool.and_then(|tool| tool.capability.as_deref()))
         .value("arguments", args.clone())
-        .text("explanation", explanation(reason.known()))
+        .text("explanation", &what)
+        .maybe_text("warning", warning(reason.known()))
         .text("reason", reason.as_str());
     object
 }
 
-/// Why a person is asked, in words.
-fn explanation(reason: Option<AskReason>) -> &'static str {
-    match reason {
-        Some(AskReason::Destructive) => "It can destroy something.",
-        Some(AskReason::ExternalText) => {
-            "The conversation holds text from outside, and this tool can send something out."
+/// A tool's title, or its name, as a question: `place_order` is "Place order?".
+fn question(title: Option<&str>, name: &str) -> String {
+    let mut words = match title {
+        Some(title) => find::replace(title, "?", ""),
+        None => find::replace(&find::replace(name, "_", " "), "-", " "),
+    };
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    words.push('?');
+    words
+}
+
+/// What a person has to know besides.
+fn warning(reason: Option<AskReason>) -> Option<&'static str> {
+    match reason? {
+        AskReason::ExternalText => {
+            Some("The conversation holds text from outside, which may have asked for it.")
         }
-        Some(AskReason::Decide) => "The app wants you to decide.",
-        Some(AskReason::UnknownOutcome) => {
-            "The page went away while it ran. It may have taken effect already; allowing runs it again."
+        AskReason::UnknownOutcome => {
+            Some("The page went away while it ran. It may have taken effect already; allowing runs it again.")
         }
-        Some(AskReason::DefinitionChanged) => "The tool has changed since it was allowed.",
-        Some(AskReason::Policy) | None => "The app asks before it uses this tool.",
+        AskReason::DefinitionChanged => Some("The tool has changed since it was allowed."),
+        AskReason::Destructive | AskReason::Decide | AskReason::Policy => None,
     }
 }
 
@@ -269,6 +294,11 @@ fn told_question(
 ) -> Value {
     let args = core.repaired(folded, run, call);
     // The tool may be gone since.
-    let capability = folded.tools.get(&call.name).and_then(|tool| tool.definition.capability.as_deref());
-    request_of(&call.id, &call.name, capability, &args, &question.id, &question.reason).done()
+    let tool = folded.tools.get(&call.name).map(|tool| &tool.definition);
+    let of = (&*call.id, &*call.name, tool);
+    let mut request = request_of(of, &args, &call.answers, &question.id, &question.reason);
+    if !question.outside.is_empty() {
+        request.value("outside", question.outside.to_json());
+    }
+    request.done()
 }

@@ -1,9 +1,9 @@
 //! Keys, kept out of everything but the requests that they are for.
 //!
 //! Decides in which forms a key is looked for, and what stands in its place. Promises: a key of eight bytes or more is taken
-//! out of every text that passes here, as it is, as JSON writes it, and as a URL does. The longer of two is taken out
-//! first, because what is left of it would be half a key. Leaves to others: to hand over every text that comes from
-//! outside before it is stored, told or cut.
+//! out of every text that passes here. That is done as it is, with any escapes of JSON, and as a URL writes it. Of what a
+//! provider says went wrong, parts of a key go too. The longer of two is taken out first, because what is left of it would be
+//! half a key. Leaves to others: to hand over every text that comes from outside before it is stored, told or cut.
 
 use crate::error::{ErrorInfo, Provided, Told};
 use crate::harness::config::SECRET_BYTES;
@@ -17,6 +17,8 @@ use serde_json::Value;
 
 /// What stands in place of a key.
 const REDACTED: &str = "[REDACTED]";
+/// From which length on a part of a key goes, in bytes.
+const PART: usize = 12;
 
 /// Every key that was ever given: what is on its way may still name an earlier one.
 #[derive(Debug, Default)]
@@ -47,7 +49,42 @@ impl Secrets {
                 found = true;
             }
         }
+        if text.as_bytes().contains(&b'\\') { self.scrub_escaped(text) || found } else { found }
+    }
+
+    /// The same of keys that are written with escapes: `\u0073k-…`, `a\/b`.
+    fn scrub_escaped(&self, text: &mut String) -> bool {
+        let mut found = false;
+        for secret in &self.0 {
+            let (plain, places) = unescaped(text);
+            let (mut clean, mut rest, mut kept) = (String::new(), 0, 0);
+            while let Some(at) = plain.get(rest..).and_then(|plain| find::position(plain, secret)) {
+                let begins = places.get(rest + at).copied().unwrap_or_default();
+                rest += at + secret.len();
+                clean.push_str(text.get(kept..begins).unwrap_or_default());
+                clean.push_str(REDACTED);
+                kept = places.get(rest).copied().unwrap_or(text.len());
+            }
+            if kept > 0 {
+                clean.push_str(text.get(kept..).unwrap_or_default());
+                *text = clean;
+                found = true;
+            }
+        }
         found
+    }
+
+    /// Takes parts of keys out of a text: providers quote the key that they refuse, with its middle left out.
+    fn scrub_parts(&self, text: &mut String) {
+        let mut clean = String::new();
+        let mut rest = text.as_str();
+        while let Some(c) = rest.chars().next() {
+            let longest = self.0.iter().map(|secret| shared(rest, secret)).max().unwrap_or_default();
+            let (part, by) = if longest >= PART { (longest, REDACTED) } else { (c.len_utf8(), "") };
+            clean.push_str(if by.is_empty() { rest.get(..part).unwrap_or_default() } else { by });
+            rest = rest.get(part..).unwrap_or_default();
+        }
+        *text = clean;
     }
 
     /// The same text without keys. A text is cut after this: half a key is not found any more.
@@ -108,15 +145,14 @@ impl Secrets {
     pub fn clean(&self, mut error: ErrorInfo) -> ErrorInfo {
         self.scrub_error(&mut error);
         shorten(&mut error);
+        in_texts(&mut error, &mut |text| self.scrub_parts(text));
         error
     }
 
     fn scrub_error(&self, error: &mut ErrorInfo) {
-        let Told { message, hint, provider: Provided { code, request, .. }, .. } = &mut **error;
-        self.scrub(message);
-        for text in [hint, code, request].into_iter().flatten() {
+        in_texts(error, &mut |text| {
             self.scrub(text);
-        }
+        });
     }
 
     /// Takes the keys out of a text that grows, from a place on, and gives up to where it can be told: what may be the
@@ -135,6 +171,47 @@ impl Secrets {
             held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
         }
         text.len() - if last { 0 } else { held }
+    }
+}
+
+/// Each text of an error that comes from elsewhere.
+fn in_texts(error: &mut ErrorInfo, each: &mut dyn FnMut(&mut String)) {
+    let Told { message, hint, provider: Provided { code, request, .. }, .. } = &mut **error;
+    each(message);
+    [hint, code, request].into_iter().flatten().for_each(each);
+}
+
+/// How much of a text's beginning is a part of a key, in bytes.
+fn shared(text: &str, secret: &str) -> usize {
+    let is_part = |length: &usize| text.get(..*length).is_some_and(|part| find::has(secret, part));
+    if is_part(&PART) {
+        (PART..=text.len().min(secret.len())).take_while(is_part).last().unwrap_or(PART)
+    } else {
+        0
+    }
+}
+
+/// A text without the escapes of JSON, and for each of its bytes, and for its end, the place where that stands in the text.
+fn unescaped(text: &str) -> (String, Vec<usize>) {
+    let (mut plain, mut places) = (String::new(), Vec::new());
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let first = rest.chars().next().unwrap_or_default();
+        let (c, length) = escape(rest).unwrap_or((first, first.len_utf8()));
+        plain.push(c);
+        places.resize(plain.len(), at);
+        at += length;
+    }
+    places.push(at);
+    (plain, places)
+}
+
+/// The character that an escape at the beginning stands for, and how long it is.
+fn escape(rest: &str) -> Option<(char, usize)> {
+    match rest.as_bytes() {
+        [b'\\', c @ (b'"' | b'\\' | b'/'), ..] => Some(((*c).into(), 2)),
+        [b'\\', b'u', ..] => Some((char::from_u32(u32::from_str_radix(rest.get(2..6)?, 16).ok()?)?, 6)),
+        _ => None,
     }
 }
 
@@ -181,6 +258,45 @@ mod tests {
         let mut secrets = Secrets::default();
         secrets.keep("sk-plain_0123");
         assert_eq!(secrets.0, ["sk-plain_0123"]);
+    }
+
+    #[test]
+    fn a_key_is_taken_out_however_it_is_escaped() {
+        let mut secrets = Secrets::default();
+        secrets.keep("sk-a/marked\"0123");
+        for text in [
+            r#"{"k":"\u0073k-a/marked\"0123"}"#,
+            r#"{"k":"sk-a\/marked\u00220123","#,
+            r#"\u0073\u006b\u002d\u0061\u002f\u006d\u0061\u0072\u006b\u0065\u0064\u0022\u0030\u0031\u0032\u0033 é"#,
+        ] {
+            let clean = secrets.scrubbed(text.into());
+            assert!(
+                clean.contains("[REDACTED]") && !clean.contains("23") && !clean.contains("33"),
+                "{clean}"
+            );
+        }
+        assert_eq!(
+            secrets.scrubbed(r#"é\u0073k-a/marked\"0123\u0073k-a/marked\"0123\né\u12"#.into()),
+            r"é[REDACTED][REDACTED]\né\u12"
+        );
+        for text in [r"C:\u0073\path \", "\\", "\\u", "plain é"] {
+            assert_eq!(secrets.scrubbed(text.into()), text);
+        }
+    }
+
+    #[test]
+    fn parts_of_a_key_go_from_what_a_provider_says() {
+        let mut secrets = Secrets::default();
+        secrets.keep("sk-proj-abcdefghijklmnop");
+        let code = crate::error::Code::Auth;
+        for (said, told) in [
+            ("bad key sk-proj-abcd***mnop", "bad key [REDACTED]***mnop"),
+            ("bad key …fghijklmnop!", "bad key …fghijklmnop!"),
+            ("bad key …efghijklmnop!", "bad key …[REDACTED]!"),
+            ("keys begin with sk-proj-", "keys begin with sk-proj-"),
+        ] {
+            assert_eq!(secrets.clean(ErrorInfo::new(code, said)).message, told);
+        }
     }
 
     #[test]

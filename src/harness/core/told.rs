@@ -103,6 +103,19 @@ impl Core {
         self.send("agent:status-changed", detail, barrier);
     }
 
+    /// Nobody is asked any more: what has come of a question.
+    pub(in crate::harness) fn tell_resolved(
+        &mut self,
+        session: &str,
+        run: &str,
+        request: &str,
+        answer: &str,
+    ) {
+        let Some(mut event) = self.detail_of(session, run) else { return };
+        event.text("requestId", request).text("answer", answer);
+        self.send("agent:permission-resolved", event, true);
+    }
+
     /// The harness itself has failed.
     pub(in crate::harness) fn tell_error(&mut self, error: &ErrorInfo) {
         let mut detail = Object::new();

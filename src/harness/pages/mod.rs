@@ -17,7 +17,7 @@ use crate::harness::calls::{Owner, RunCall};
 use crate::harness::core::integrity::{Head, signed_head};
 use crate::harness::core::stored::{FORMAT_KEY, check_format, first_format_write};
 use crate::harness::core::{Core, Next};
-use crate::journal::{Entry, Header, Row};
+use crate::journal::{Entry, Header, Outside, Row};
 use crate::json::json;
 use crate::list::Listed;
 use crate::maps::{Few, Named};
@@ -340,15 +340,21 @@ impl Pages {
     }
 
     /// What a job leads to with the pages as they are known now. Changes nothing.
-    fn plan_of(&self, core: &Core, what: &What) -> Option<Result<Planned, ErrorInfo>> {
+    fn plan_of(&self, core: &Core, job: &Job) -> Option<Result<Planned, ErrorInfo>> {
         let tree = self.tree.as_ref()?;
-        Some(match what {
+        let nothing = Outside::default();
+        // What the page's own code writes is a person's.
+        let outside = match &job.owner {
+            Owner::Command(_) => &nothing,
+            Owner::Run(of) => core.session(&of.session).map_or(&nothing, |session| &session.outside),
+        };
+        Some(match &job.what {
             What::Op(op) => tree.plan(op, core.now).map(|outcome| match outcome {
                 Outcome::Done(plan) => Planned::Done(done(plan)),
                 Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
             }),
             What::Tool { name, args, .. } => {
-                pages::run(name, args, tree, core.now).map(|called| match called {
+                pages::run(name, args, tree, core.now, outside).map(|called| match called {
                     pages::Called::Done(tool) => Planned::Done(done_tool(tool)),
                     pages::Called::Read(pending) => Planned::Wait(Wait::Tool(pending)),
                 })
@@ -360,7 +366,7 @@ impl Pages {
         if !job.is_wanted(core) {
             return;
         }
-        match self.plan_of(core, &job.what) {
+        match self.plan_of(core, &job) {
             Some(Ok(Planned::Done(done))) => self.worked_out(core, job, Ok(done)),
             Some(Ok(Planned::Wait(wait))) => {
                 let read: Read = match &wait {
@@ -395,7 +401,7 @@ impl Pages {
         if !job.is_wanted(core) {
             return true;
         }
-        let done = match self.plan_of(core, &job.what) {
+        let done = match self.plan_of(core, &job) {
             Some(Ok(Planned::Done(done))) if !done.plan.writes.is_empty() => done,
             Some(Ok(Planned::Done(done))) => {
                 self.page_job_done(core, job, Ok(done));
@@ -414,7 +420,7 @@ impl Pages {
         match &job.owner {
             Owner::Command(_) => writes.push(first_format_write()),
             Owner::Run(RunCall { session, run, tool_call }) => {
-                let entry = outcome_entry(tool_call, &done.value);
+                let entry = outcome_entry(tool_call, &done);
                 let Some(slot) = core.sessions.get(session) else { return true };
                 let (header, stored) = slot.session.row(core.now, Some(run), &entry);
                 let head = Head::parse(&json(&slot.session.head_after(core.now, &header, &stored)));
@@ -481,7 +487,7 @@ impl Pages {
             Owner::Run(_) if !job.is_wanted(core) => {}
             Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = match result {
-                    Ok(done) => outcome_entry(tool_call, &done.value),
+                    Ok(done) => outcome_entry(tool_call, &done),
                     Err(error) => failed_call(tool_call, error),
                 };
                 core.settle(session.clone(), run.clone(), entry);
@@ -498,7 +504,11 @@ fn done_tool(tool: pages::Done) -> Done {
     Done { value: tool.text.into(), plan: tool.plan }
 }
 
-fn outcome_entry(tool_call: &str, value: &Value) -> Entry {
-    let text = ToolText::new(value.as_str().unwrap_or_default().into());
-    returned_entry(tool_call, text, false)
+fn outcome_entry(tool_call: &str, done: &Done) -> Entry {
+    let text = ToolText::new(done.value.as_str().unwrap_or_default().into());
+    let mut entry = returned_entry(tool_call, text, false);
+    if let Entry::Returned { outside, .. } = &mut entry {
+        outside.clone_from(&done.plan.outside);
+    }
+    entry
 }

@@ -56,6 +56,20 @@ fn same_queued(core: &Core, session: &str, key: Option<&str>) -> Option<Value> {
     key.and_then(|_| folded.all_runs().find_map(entered))
 }
 
+/// Whether the page vouches for what it adds to a message, and for its files.
+///
+/// # Errors
+/// `invalid_arguments`
+fn trusted(args: Members<'_>) -> Result<Option<bool>, ErrorInfo> {
+    match args.get("trusted") {
+        None => Ok(None),
+        Some(Value::Bool(trusted)) => Ok(Some(*trusted)),
+        Some(_) => {
+            Err(ErrorInfo::new(Code::InvalidArguments, "sendMessage needs \"trusted\" to be true or false"))
+        }
+    }
+}
+
 impl Runner {
     /// Accepts what a person says, with the arguments of `sendMessage`.
     pub(in crate::harness) fn send_message(
@@ -94,6 +108,7 @@ impl Runner {
             message: ["msg_", fresh].concat(),
             text: core.secrets.scrubbed(text.into()),
             context: context.map(|context| core.secrets.scrubbed(context.into())),
+            trusted: trusted(args)?,
             metadata: args.get("metadata").cloned().map(|metadata| core.secrets.scrubbed_value(metadata)),
             idempotency,
             continues: None,
@@ -134,6 +149,7 @@ impl Runner {
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
             text: prompt.text,
+            trusted: trusted(args)?.or(context.is_none().then_some(prompt.trusted)),
             context: context.map(|context| core.secrets.scrubbed(context.into())).or(prompt.context),
             metadata: match args.get("metadata") {
                 Some(metadata) => Some(core.secrets.scrubbed_value(metadata.clone())),
@@ -221,6 +237,7 @@ impl Runner {
             message: ["msg_", fresh].concat(),
             text: String::new(),
             context: None,
+            trusted: None,
             metadata: None,
             idempotency: None,
             continues: Some(failed),

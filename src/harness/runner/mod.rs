@@ -20,6 +20,7 @@ mod vault;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::{Action, CallKey, ModelRequest};
 use crate::harness::calls::outcome::{failed_call, returned_entry};
+use crate::harness::calls::questions::asked_in;
 use crate::harness::calls::streaming::{AskedModel, LiveModel, Purpose};
 use crate::harness::calls::watch::Watch;
 use crate::harness::calls::{CallOwner, Calls, LiveCall, Owner, RunCall};
@@ -152,7 +153,16 @@ impl Runner {
         run: Option<&str>,
         entry: &Entry,
     ) {
+        let run_id = run.unwrap_or_default();
+        let asked = asked_in(core, session, run_id);
         if self.store(core, session, run, entry) {
+            // What a page that is gone had asked was never told here.
+            if !matches!(entry, Entry::PermissionAnswered { .. } | Entry::Lost { .. }) {
+                let still = asked_in(core, session, run_id);
+                for question in asked.iter().filter(|asked| !still.contains(asked)) {
+                    core.tell_resolved(session, run_id, question, "withdrawn");
+                }
+            }
             self.after(core, session, run, entry);
         }
     }
@@ -328,6 +338,7 @@ impl Runner {
                 }
             }
             OfCall::Consulted { tool_call } => self.consult(core, session, run, tool_call),
+            OfCall::Explaining { tool_call } => self.explain(core, session, run, tool_call),
             OfCall::PermissionAsked { tool_call, .. } => {
                 self.calls.tell_question(core, &self.setup, session, run, tool_call)
             }
@@ -355,7 +366,7 @@ impl Runner {
                 core.tell_call(session, run, tool_call, status, false);
                 self.calls.tell_message(core, session, run, false);
             }
-            OfCall::Judged { .. } | OfCall::NotFound { .. } => {}
+            OfCall::Judged { .. } | OfCall::Explained { .. } | OfCall::NotFound { .. } => {}
         }
     }
 

@@ -56,13 +56,16 @@ impl Runner {
                 let request = request_about(&call, Some(definition), &args, "", reason);
                 self.ask_decide(core, About::Page(call), request);
             }
+            Permit::Explain { function, args } => {
+                self.ask_explanation(core, About::Page(call), function, args);
+            }
             // The answer was about another tool.
             Permit::Ask { reason: AskReason::DefinitionChanged, .. } => {
                 return Err(not_asked(&["ask_", &call.id()].concat()));
             }
-            Permit::Ask { reason, definition, .. } => {
+            Permit::Ask { reason, definition, destination, .. } => {
                 let deadline = self.setup.question_deadline(core);
-                let question = PageQuestion { call, definition, reason, deadline };
+                let question = PageQuestion { call, definition, destination, reason, deadline };
                 let mut event = core.detail(DEFAULT_SESSION);
                 event.all(self.calls.told_page_question(core, &self.setup, &question));
                 self.calls.page_questions.push(question);
@@ -132,7 +135,7 @@ impl Runner {
         word: Option<&str>,
     ) {
         enter(Room::More);
-        let PageQuestion { mut call, definition, .. } = self.calls.page_questions.remove(at);
+        let PageQuestion { mut call, definition, destination, .. } = self.calls.page_questions.remove(at);
         let mut event = core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer.as_str());
         self.calls.send_now(core, &self.setup, "agent:permission-resolved", event);
@@ -145,7 +148,8 @@ impl Runner {
         }
         // Where no agent runs there is no session that it could hold for.
         if answer == Answer::AlwaysAllow && core.session(DEFAULT_SESSION).is_some() {
-            let granted = Entry::Granted { tool: call.tool.clone(), definition: definition.clone() };
+            let (tool, definition) = (call.tool.clone(), definition.clone());
+            let granted = Entry::Granted { tool, definition, destination };
             self.append(core, DEFAULT_SESSION, None, &granted);
         }
         call.answers.allowed = Some(definition);

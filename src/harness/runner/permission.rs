@@ -5,6 +5,7 @@
 //! it was asked about. Leaves to others: whether to ask at all (`tools::permit`).
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::harness::calls::outcome::failed_call;
 use crate::harness::calls::questions::request_of;
 use crate::harness::calls::{About, CallOwner, RunCall};
@@ -15,8 +16,11 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::protocol::args::shortened;
 use crate::run::{Call, CallState, NO_ANSWER, Run};
-use crate::tools::ToolText;
+use crate::tools::{Answers, ToolText};
 use serde_json::Value;
+
+/// How much of an explanation is shown, in characters.
+const EXPLANATION: usize = 500;
 
 impl Runner {
     /// `decide` is asked about a call of a run.
@@ -28,8 +32,8 @@ impl Runner {
         };
         let args = core.args_of(session, run, tool_call);
         let reason = self.setup.policy.verdict(tool, false).1;
-        let request =
-            request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", &reason.into());
+        let of = (tool_call, &*tool.name, Some(tool));
+        let request = request_of(of, &args, &Answers::default(), "", &reason.into());
         self.ask_decide(core, about, request);
     }
 
@@ -111,6 +115,51 @@ impl Runner {
             }
             (About::Run(RunCall { session, run, tool_call }), error) => {
                 core.settle(session, run, Entry::Validated { tool_call, error });
+            }
+        }
+    }
+
+    /// The tool is asked what a call of a run would do: a person is about to be asked about it.
+    pub(in crate::harness) fn explain(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+        let about = About::Run(RunCall::new(session, run, tool_call));
+        match self.setup.tool_of(core, session, run, tool_call).and_then(|tool| tool.explanation) {
+            Some(function) => {
+                let args = core.args_of(session, run, tool_call);
+                self.ask_explanation(core, about, function, args);
+            }
+            None => self.explained(core, about, Ok(None)),
+        }
+    }
+
+    pub(in crate::harness) fn ask_explanation(
+        &mut self,
+        core: &mut Core,
+        about: About,
+        function: u32,
+        args: Value,
+    ) {
+        let mut request = Object::new();
+        request.value("args", args);
+        self.calls.ask_page(core, &self.setup, CallOwner::Explain(about), function, "explain", request);
+    }
+
+    /// What it says. When it throws or says nothing, the tool's title is all that a person is told.
+    pub(in crate::harness) fn explained(
+        &mut self,
+        core: &mut Core,
+        about: About,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
+        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let text = said.as_ref().and_then(Value::as_str).unwrap_or_default().trim();
+        let text = core.secrets.scrubbed(find::beginning(text, EXPLANATION).into());
+        match about {
+            About::Page(mut call) => {
+                call.answers.explained = Some(text);
+                self.page_call(core, call);
+            }
+            About::Run(RunCall { session, run, tool_call }) => {
+                core.settle(session, run, Entry::Explained { tool_call, text });
             }
         }
     }

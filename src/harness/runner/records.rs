@@ -291,8 +291,11 @@ impl Runner {
 
     /// From here on this holder writes the journal, and decisions go by its configuration.
     pub(in crate::harness) fn record_start(&mut self, core: &mut Core, session: &str) {
+        let Some(folded) = core.session(session) else { return };
         let (config, tools) = (self.setup.config_record(core), self.setup.registry.record());
-        let tools = (*tools).clone();
+        // A page that is loaded each day has the same tools: to name them all again would be most of what it stores.
+        let config = Some(config).filter(|config| *config != folded.config);
+        let tools = (tools != folded.tools_record).then(|| Value::clone(&tools));
         self.append(core, session, None, &Entry::Started { epoch: core.epoch, config, tools });
     }
 }

@@ -25,6 +25,7 @@ impl Runner {
             CallOwner::Instructions { session, .. } => self.instructed(core, &session, result),
             CallOwner::Validate(about) => self.validated(core, about, result),
             CallOwner::Decide(about) => self.judged(core, about, result),
+            CallOwner::Explain(about) => self.explained(core, about, result),
             CallOwner::Lookup(of) => self.looked_up(core, of, result),
             CallOwner::Tool(Owner::Run(RunCall { session, run, tool_call })) => {
                 let entry = match result {

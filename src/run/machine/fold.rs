@@ -208,6 +208,35 @@ impl Run {
         }
     }
 
+    /// A person has answered a question about a call.
+    fn fold_answer(
+        &mut self,
+        tool_call: &str,
+        request: &str,
+        denied: bool,
+        word: Option<&str>,
+    ) -> Option<()> {
+        let call = self.open(tool_call)?;
+        let CallState::Waiting(question) = &call.state else { return None };
+        if question.id != request {
+            return None;
+        }
+        call.state = if denied {
+            let error = call.refused(policy::denied());
+            CallState::Settled(refusal(match word {
+                Some(NO_ANSWER) if !call.begun => {
+                    ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
+                }
+                Some(word) => error.hint(word),
+                None => error,
+            }))
+        } else {
+            call.answers.allowed = Some(question.definition.clone());
+            CallState::Allowed
+        };
+        Some(())
+    }
+
     /// Something has happened to a tool call, or to the check of the answer.
     fn fold_call(&mut self, entry: OfCall<'_>) -> Option<()> {
         match entry {
@@ -233,34 +262,27 @@ impl Run {
                 call.answers.judged = verdict.known();
                 call.state = CallState::Asked;
             }
-            OfCall::PermissionAsked { tool_call, request, reason, definition, .. } => {
+            OfCall::Explaining { tool_call } => self.open(tool_call)?.state = CallState::Explaining,
+            OfCall::Explained { tool_call, text } => {
+                let call = self.open(tool_call)?;
+                call.answers.explained = Some(text.clone());
+                call.state = if call.begun { CallState::Lost } else { CallState::Asked };
+            }
+            OfCall::PermissionAsked {
+                tool_call, request, reason, definition, destination, outside, ..
+            } => {
                 let call = self.open(tool_call)?;
                 call.questions += 1;
                 call.state = CallState::Waiting(Question {
                     id: request.clone(),
                     reason: reason.clone(),
                     definition: definition.clone(),
+                    destination: destination.clone(),
+                    outside: outside.clone(),
                 });
             }
             OfCall::PermissionAnswered { tool_call, request, answer, reason } => {
-                let call = self.open(tool_call)?;
-                let CallState::Waiting(question) = &call.state else { return None };
-                if question.id != *request {
-                    return None;
-                }
-                call.state = if *answer == Answer::Deny {
-                    let error = call.refused(policy::denied());
-                    CallState::Settled(refusal(match reason.as_deref() {
-                        Some(NO_ANSWER) if !call.begun => {
-                            ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
-                        }
-                        Some(word) => error.hint(word),
-                        None => error,
-                    }))
-                } else {
-                    call.answers.allowed = Some(question.definition.clone());
-                    CallState::Allowed
-                };
+                self.fold_answer(tool_call, request, *answer == Answer::Deny, reason.as_deref())?;
             }
             OfCall::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
             OfCall::Handed { tool_call, .. } => self.open(tool_call)?.state = CallState::Handed,
@@ -274,7 +296,7 @@ impl Run {
                 let call = self.open(tool_call)?;
                 call.state = CallState::Settled(refusal(call.refused(error.clone())));
             }
-            OfCall::Returned { tool_call, text, json, error, cut } => {
+            OfCall::Returned { tool_call, text, json, error, cut, .. } => {
                 let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
                 self.settle(tool_call, settled)?;
             }
@@ -351,7 +373,10 @@ impl Run {
                 (CallState::Ordered | CallState::LookedUp, _) => {
                     (call.state, call.begun) = (CallState::Lost, true);
                 }
-                (CallState::Consulted | CallState::Inspected, _) => call.state = CallState::Asked,
+                (CallState::Explaining, _) if call.begun => call.state = CallState::Lost,
+                (CallState::Consulted | CallState::Inspected | CallState::Explaining, _) => {
+                    call.state = CallState::Asked;
+                }
                 _ => {}
             }
         }

@@ -11,7 +11,7 @@ mod reasons;
 pub use next::{Budgets, Rules};
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{AskReason, Entry, Outcome, Process, Sums, Word};
+use crate::journal::{AskReason, Entry, Outcome, Outside, Process, Sums, Word};
 use crate::list::Listed;
 use crate::model::errors::refuses_key;
 use crate::model::{Block, StopReason};
@@ -46,6 +46,10 @@ pub struct Question {
     pub reason: Word<AskReason>,
     /// The tool's definition that the answer is for.
     pub definition: String,
+    /// The SHA-256 of the arguments that say where the call sends something, if its tool names them.
+    pub destination: Option<String>,
+    /// Where the text from outside comes from that may have asked for the call.
+    pub outside: Outside,
 }
 
 /// Why a question that has a time limit is answered no.
@@ -60,6 +64,8 @@ pub struct Prompt {
     pub text: String,
     /// What the page added for the model.
     pub context: Option<String>,
+    /// Whether the page vouches for that and for the files.
+    pub trusted: bool,
     /// The page's own notes.
     pub metadata: Option<Value>,
     /// The page's idempotency key.
@@ -146,6 +152,8 @@ pub enum CallState {
     Inspected,
     /// The page's `decide` is asked about it.
     Consulted,
+    /// The tool is asked what a person is asked about.
+    Explaining,
     /// A person is asked about it.
     Waiting(Question),
     /// A person has allowed it.
@@ -172,6 +180,7 @@ impl CallState {
             CallState::Asked
                 | CallState::Inspected
                 | CallState::Consulted
+                | CallState::Explaining
                 | CallState::Waiting(_)
                 | CallState::Allowed
         )
@@ -194,7 +203,7 @@ pub struct Call {
     /// The run that carries it out, if one does.
     pub delegate: Option<Box<Run>>,
     /// What has been answered about it.
-    answers: Answers,
+    pub(crate) answers: Answers,
     /// How often a person was asked about it.
     questions: u64,
     /// The tool does not know what became of it.

@@ -7,7 +7,7 @@
 use super::reasons::{not_wanted, skipped, unknown_outcome};
 use super::{Call, CallState, Inspection, Run, Said, Settled, Turn};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{AskReason, Entry, Outcome, Spender, Sums};
+use crate::journal::{AskReason, Entry, Outcome, Outside, Spender, Sums};
 use crate::json::json;
 use crate::list::Listed;
 use crate::model::StopReason;
@@ -16,7 +16,7 @@ use crate::ports::Millis;
 use crate::run::budget::Budget;
 use crate::run::retry::Broke;
 use crate::tools::schema::Repair;
-use crate::tools::{Checked, Facts, OnResume, Origin, Permit, Wanted, decide, gate};
+use crate::tools::{Caller, Checked, Facts, OnResume, Origin, Permit, Wanted, decide, gate};
 use serde_json::Value;
 
 /// What decisions depend on besides the journal of the run.
@@ -230,6 +230,7 @@ impl Run {
                 | CallState::Delegated
                 | CallState::Inspected
                 | CallState::Consulted
+                | CallState::Explaining
                 | CallState::Waiting(_)
                 | CallState::Handed
                 | CallState::LookedUp => None,
@@ -267,9 +268,23 @@ impl Run {
             Permit::Refuse(error) => Entry::Refused { tool_call, error },
             Permit::Inspect { .. } => Entry::Inspected { tool_call },
             Permit::Consult(..) => Entry::Consulted { tool_call },
-            Permit::Ask { reason, arguments, definition } => {
+            Permit::Explain { .. } => Entry::Explaining { tool_call },
+            Permit::Ask { reason, arguments, definition, destination } => {
                 let request = format!("ask_{tool_call}_{}", call.questions + 1);
-                Entry::PermissionAsked { tool_call, request, reason: reason.into(), arguments, definition }
+                let outside = match rules.facts.caller {
+                    Caller::Model { outside } => outside.clone(),
+                    Caller::Page => Outside::default(),
+                };
+                let reason = reason.into();
+                Entry::PermissionAsked {
+                    tool_call,
+                    request,
+                    reason,
+                    arguments,
+                    definition,
+                    destination,
+                    outside,
+                }
             }
             Permit::Run(checked) => order(tool_call, &checked, rules.max_turns),
         }

@@ -9,7 +9,7 @@
 
 use super::adopt::Made;
 use crate::error::ErrorInfo;
-use crate::journal::Entry;
+use crate::journal::{Entry, Outside};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
@@ -70,7 +70,10 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
     }
     // A copy has no queue: what waits in it waits for nobody.
     messages.extend(waiting(&folded));
-    for (at, entry) in taken_along(messages, fresh).into_iter().enumerate() {
+    // What has brought more of it may be lost.
+    let mut outside = folded.outside.clone();
+    outside.add(Outside::UNKNOWN.into());
+    for (at, entry) in taken_along(messages, fresh, &outside).into_iter().enumerate() {
         rest.push((Some(["run_", fresh, "_", &at.to_string()].concat()), entry));
     }
     let rows = survey.places.iter().take(kept).filter_map(|place| match place {

@@ -1005,7 +1005,7 @@ fn what_a_person_has_always_allowed_is_not_allowed_to_a_copy() {
     let mut session =
         lodger::session::Session::load("a", &PatternEngine::default(), rows.iter().map(String::as_str))
             .unwrap();
-    let entry = Entry::Granted { tool: "send_mail".into(), definition: "d".into() };
+    let entry = Entry::Granted { tool: "send_mail".into(), definition: "d".into(), destination: None };
     session.append(desk.now, None, &entry).unwrap();
     assert_eq!(session.grants.len(), 1);
     let mark = session.mark.clone();

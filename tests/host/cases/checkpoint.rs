@@ -298,3 +298,40 @@ fn a_message_that_comes_while_a_clearing_erases_is_not_packed() {
     assert_eq!((history.as_array().unwrap().len(), &history[0]["parts"][0]["text"]), (2, &json!("two")));
     assert!(!format!("{:?}", all(&page.store)).contains("answer one"));
 }
+
+/// A page that is opened each day has the same tools there: to name them all again would be most of what a day stores.
+#[test]
+fn a_start_names_its_configuration_and_its_tools_where_they_have_changed() {
+    let mut page = Desk::started("ann");
+    talk(&mut page, "one");
+    page.rows("default");
+    let starts = |page: &Desk| -> Vec<Value> {
+        let rows = unpacked(all(&page.store)).into_iter();
+        let rows = rows.filter(|(_, text)| text.contains("\"kind\":\"started\""));
+        rows.map(|(_, text)| serde_json::from_str(text.lines().nth(1).unwrap()).unwrap()).collect()
+    };
+    for day in 0..10 {
+        page = page.crash("ann");
+        page.start();
+        let last = starts(&page).pop().unwrap();
+        assert_eq!((&last["config"], &last["tools"]), (&Value::Null, &Value::Null), "day {day}");
+        talk(&mut page, "more");
+        page.rows("default");
+    }
+    // What has changed is said, and what it was before is not forgotten.
+    page = page.crash("ann");
+    let tool = json!({ "name": "ring", "description": "d", "inputSchema": {}, "execute": { "$fn": 70 } });
+    page.must("tools.register", tool);
+    page.start();
+    let last = starts(&page).pop().unwrap();
+    assert!(last["tools"].to_string().contains("\"ring\"") && last["config"].is_null(), "{last}");
+    page = page.crash("ann");
+    page.start_with(json!({ "other": { "kind": "custom", "model": "m", "stream": { "$fn": 52 } } }));
+    let last = starts(&page).pop().unwrap();
+    assert!(
+        !last["tools"].to_string().contains("ring") && last["config"].to_string().contains("\"other\""),
+        "{last}"
+    );
+    talk(&mut page, "last");
+    page.rows("default");
+}

@@ -274,13 +274,14 @@ fn what_the_page_has_said_outlives_it() {
             session.append(1, run, &entry).unwrap();
             session.next()
         };
-        let started = || Entry::Started { epoch: 1, config: json!({}), tools: json!([]) };
+        let started = || Entry::Started { epoch: 1, config: Some(json!({})), tools: Some(json!([])) };
         let schema = Some(json!({ "json": SCHEMA, "validate": 7 }));
         fold(started());
         let prompt = Entry::Prompt {
             message: "m".into(),
             text: "t".into(),
             context: None,
+            trusted: None,
             metadata: None,
             idempotency: None,
             continues: None,

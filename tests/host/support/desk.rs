@@ -52,8 +52,13 @@ pub struct Desk {
 
 impl Desk {
     pub fn on(store: MemoryStore, now: u64, subject: &str) -> Desk {
+        Desk::with(store, now, subject, false)
+    }
+
+    /// The same, where agents have page tools if so.
+    pub fn with(store: MemoryStore, now: u64, subject: &str, page_tools: bool) -> Desk {
         let operator = Some(Operator { subject: subject.into(), issuer: None, expires_at: None });
-        let options = Options { name: "docs".into(), page_tools: false, holder: "h".into(), operator };
+        let options = Options { name: "docs".into(), page_tools, holder: "h".into(), operator };
         Desk {
             harness: Harness::new(options),
             store,

@@ -15,7 +15,7 @@ use lodger::run::{CallState, Outcome, Run};
 use lodger::session::record::{Short, task_id, task_title};
 use lodger::session::{self, Session, again};
 use lodger::tools::Source;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +43,10 @@ pub struct Journal {
     questions: BTreeMap<(String, String), bool>,
     /// The tool calls that a person has allowed.
     allowed: BTreeSet<(String, String)>,
-    /// The tools that are always allowed, and since which entry.
-    always: BTreeMap<String, u64>,
+    /// The tools that are always allowed, and which text from outside was there each time.
+    always: BTreeMap<String, Vec<BTreeSet<String>>>,
+    /// Which was there when a person was asked about a tool call.
+    asked: BTreeMap<(String, String), BTreeSet<String>>,
     /// What `decide` has said of tool calls.
     judged: BTreeMap<(String, String), String>,
     /// The tool calls that a person was asked about because nobody knows what became of them.
@@ -55,8 +57,8 @@ pub struct Journal {
     receipts: BTreeSet<(String, String)>,
     /// The hash of the latest receipt.
     receipt: Option<String>,
-    /// The latest entry that brought text from outside.
-    outside: u64,
+    /// Where the text from outside comes from, worked out from the entries alone.
+    outside: BTreeSet<String>,
     /// The messages that wait, worked out from the entries alone.
     queue: Vec<Waits>,
     /// The messages whose turn has come.
@@ -99,7 +101,8 @@ impl Journal {
             receipt: None,
             queue: Vec::new(),
             taken: BTreeSet::new(),
-            outside: 0,
+            outside: BTreeSet::new(),
+            asked: BTreeMap::new(),
             lost: BTreeSet::new(),
             waited: BTreeSet::new(),
             kinds: BTreeMap::new(),
@@ -251,7 +254,7 @@ impl Journal {
             law(again.to_text() == text, || format!("entry {} has other bytes in a replay", header.seq))?;
             let run = header.run.clone().unwrap_or_default();
             match entry {
-                Entry::Prompt { files, .. } if !files.is_empty() => self.outside = header.seq,
+                Entry::Prompt { .. } => self.comes_with(&entry.to_json()),
                 Entry::Called { call } => {
                     let (made, refused, gone) = self.called.entry((run.clone(), *call)).or_default();
                     law(*made == *refused + *gone, || {
@@ -277,8 +280,13 @@ impl Journal {
                         law(told, || format!("{id} is gone, and no request has it"))?;
                     }
                 }
-                Entry::PermissionAsked { tool_call, request, reason, .. } => {
+                Entry::PermissionAsked { tool_call, request, reason, outside, .. } => {
                     self.wait(&run);
+                    let told = outside.to_json();
+                    law(told == json!(self.outside), || {
+                        format!("{request} tells {told}, not {:?}", self.outside)
+                    })?;
+                    self.asked.insert((run.clone(), tool_call.clone()), self.outside.clone());
                     if *reason == AskReason::UnknownOutcome {
                         self.unknown.insert((run.clone(), tool_call.clone()));
                     }
@@ -297,21 +305,37 @@ impl Journal {
                         self.allowed.insert((run.clone(), tool_call.clone()));
                         if *answer == Answer::AlwaysAllow {
                             let name = self.call_name(&run, tool_call)?;
-                            self.always.insert(name, header.seq);
+                            let outside = self.asked.get(&(run.clone(), tool_call.clone())).cloned();
+                            self.always.entry(name).or_default().push(outside.unwrap_or_default());
+                        }
+                    }
+                }
+                Entry::Answered { blocks, .. } => {
+                    for block in blocks {
+                        if let Block::Raw(json) = block {
+                            let kind: Value = serde_json::from_str(json).unwrap_or_default();
+                            let kind = kind["type"].as_str().unwrap_or_default();
+                            let own = ["redacted_thinking", "reasoning", "compaction"].contains(&kind);
+                            self.outside.extend((!own).then(|| format!("provider:{kind}")));
                         }
                     }
                 }
                 Entry::Judged { tool_call, verdict } => {
                     self.judged.insert((run, tool_call.clone()), verdict.as_str().to_owned());
                 }
-                Entry::Granted { tool, .. } => drop(self.always.insert(tool.clone(), header.seq)),
+                Entry::Granted { tool, .. } => {
+                    self.always.entry(tool.clone()).or_default().push(BTreeSet::new());
+                }
                 Entry::Revoked { tool } => drop(self.always.remove(tool)),
                 Entry::Stopped {} => self.always.clear(),
-                Entry::Returned { tool_call, .. } => {
+                Entry::Returned { tool_call, outside, .. } => {
+                    let marks = outside.to_json();
+                    let marks = marks.as_array().into_iter().flatten();
+                    self.outside.extend(marks.filter_map(|mark| mark.as_str().map(String::from)));
                     let name = self.call_name(&run, tool_call)?;
                     let tool = self.fold.tools.get(&name);
                     if tool.is_none_or(|tool| tool.definition.source == Source::External) {
-                        self.outside = header.seq;
+                        self.outside.insert(format!("tool:{name}"));
                     }
                 }
                 Entry::Handed { tool_call, .. } => {
@@ -343,13 +367,13 @@ impl Journal {
                 Entry::Cleared { .. } => {
                     self.cleared = header.seq;
                     self.always.clear();
-                    self.outside = 0;
+                    self.outside.clear();
                 }
                 _ => {}
             }
         }
         if let Some(entry) = &entry {
-            self.waits(entry, header.run.as_deref(), header.seq)?;
+            self.waits(entry, header.run.as_deref())?;
         }
         let before = self.before(entry.as_ref());
         self.fold.accept(&header, entry.as_ref(), &row).map_err(|e| e.message.clone())?;
@@ -394,7 +418,7 @@ impl Journal {
     }
 
     /// An entry that is about the queue, held against what waits.
-    fn waits(&mut self, entry: &Entry, run: Option<&str>, seq: u64) -> Law {
+    fn waits(&mut self, entry: &Entry, run: Option<&str>) -> Law {
         // What was taken stays until the next entry, so that a law can look at what it has done.
         let taken = &self.taken;
         self.queue.retain(|waits| !taken.contains(&waits.id));
@@ -438,9 +462,8 @@ impl Journal {
                 })?;
                 let open = self.fold.current().map(Run::open_calls).unwrap_or_default().len();
                 law(open == 0, || format!("{message} enters, and {open} calls are open"))?;
-                if waits.prompt["files"].is_array() {
-                    self.outside = seq;
-                }
+                let prompt = waits.prompt.clone();
+                self.comes_with(&prompt);
                 law(self.taken.insert(message.clone()), || format!("{message} is taken twice"))?;
             }
             _ => {}
@@ -546,6 +569,15 @@ impl Journal {
         law(left.is_none(), || format!("{left:?} has no receipt"))
     }
 
+    /// What comes with a message, unless the page vouches for it.
+    fn comes_with(&mut self, prompt: &Value) {
+        if prompt["trusted"] != true {
+            self.outside.extend(prompt["context"].is_string().then(|| "context".to_owned()));
+            let names = prompt["files"].as_array().into_iter().flatten();
+            self.outside.extend(names.filter_map(|file| Some(format!("file:{}", file[3].as_str()?))));
+        }
+    }
+
     /// Nothing runs that nobody has allowed: worked out from the recorded configuration and the answers alone.
     fn may_run(&self, run: &str, tool_call: &str) -> Law {
         let name = self.call_name(run, tool_call)?;
@@ -575,8 +607,10 @@ impl Journal {
         law(rule != "deny", || format!("{name} runs though it is denied"))?;
         let key = (run.to_owned(), tool_call.to_owned());
         let judged = self.judged.get(&key).map(String::as_str).filter(|_| rules["decide"] == true);
-        let always = self.always.get(&name).copied();
-        let outside = tool.open_world && self.outside > always.unwrap_or(0);
+        let always = self.always.get(&name);
+        // No tool here says where it sends something.
+        let foreseen = || always.into_iter().flatten().any(|seen| self.outside.is_subset(seen));
+        let outside = tool.open_world && !self.outside.is_empty() && !foreseen();
         let rule = judged.unwrap_or(rule);
         let allowed = self.allowed.contains(&key);
         law(rule != "deny" || allowed, || format!("{name} runs though decide denies it"))?;
@@ -789,6 +823,8 @@ pub struct Told {
     pub status: Value,
     /// Every event.
     pub events: Vec<(&'static str, Value)>,
+    /// The status when a person was asked.
+    pub asked: Vec<Value>,
     /// The conversation as a view keeps it, from what it was told piece by piece.
     pub view: Option<Vec<Value>>,
     /// The state of that view.
@@ -805,6 +841,7 @@ impl Told {
         Told {
             status: Value::Null,
             events: Vec::new(),
+            asked: Vec::new(),
             view: None,
             state: Value::Null,
             runs: BTreeMap::new(),
@@ -949,7 +986,12 @@ impl Told {
             ("agent:permission-required" | "agent:permission-resolved", Stage::Open) => {
                 told.calls_begin();
                 let request = detail["requestId"].as_str().unwrap_or_default();
-                journal.knows_question(run, request, kind == "agent:permission-resolved")?;
+                let resolved = kind == "agent:permission-resolved";
+                let withdrawn = detail["answer"] == "withdrawn";
+                journal.knows_question(run, request, resolved && !withdrawn)?;
+                if !resolved {
+                    self.asked.push(self.status.clone());
+                }
                 Stage::Open
             }
             ("agent:tool-call", Stage::Open) => {

@@ -735,6 +735,7 @@ impl World {
             *kind == "agent:permission-resolved"
                 && detail["requestId"] == format!("ask_{call}")
                 && detail["answer"] != "deny"
+                && detail["answer"] != "withdrawn"
         };
         let allowed = page.told.events.iter().any(resolved);
         law(rule != "deny" || allowed, || format!("{name} runs though it is denied"))?;

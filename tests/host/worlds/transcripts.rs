@@ -211,6 +211,7 @@ impl Page<'_> {
             message: "msg_copy".into(),
             text: "and now?".into(),
             context: None,
+            trusted: None,
             metadata: None,
             idempotency: None,
             continues: None,

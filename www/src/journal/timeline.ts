@@ -163,6 +163,8 @@ export class Timeline {
       case "validated": return { kind: "tool", icon: error ? "failed" : "check", word: error ? "does not fit" : "fits", text: error || (call ? this.#tool(entry) : ""), bad: error !== "" };
       case "consulted": return { kind: "permission", icon: "preparing", word: "rules asked", text: this.#tool(entry) };
       case "judged": return { kind: "permission", icon: "check", word: "rules say", text: `${stringOf(entry["verdict"])}: ${this.#tool(entry)}`, bad: entry["verdict"] === "deny" };
+      case "explaining": return { kind: "permission", icon: "preparing", word: "explains", text: this.#tool(entry) };
+      case "explained": return { kind: "permission", icon: "check", word: "explained", text: stringOf(entry["text"]) || this.#tool(entry) };
       case "permission_asked":
         this.#begun.set(`ask/${call}`, at);
         return { kind: "permission", icon: "permission", word: "you are asked", text: `${this.#tool(entry)} (${stringOf(entry["reason"]).replaceAll("_", " ")})` };

@@ -28,6 +28,22 @@ const REASONS: Record<string, string> = {
   definition_changed: "You allowed this tool always, but its description has changed since. What it does now may be something else.",
 };
 
+/** Where text from outside comes from, by the beginning of its name. */
+const ORIGINS: readonly (readonly [begin: string, words: (name: string) => string])[] = [
+  ["tool:", (name) => `what ${name} gave`],
+  ["provider:", () => "what the model’s provider looked up"],
+  ["file:", (name) => `the file ${name}`],
+  ["context", () => "what this page added to a message"],
+  ["import", () => "an imported conversation"],
+  ["adopted", () => "an earlier conversation"],
+  ["", () => "something of which nobody knows where it comes from"],
+];
+
+function originWords(origin: string): string {
+  const [begin, words] = ORIGINS.find(([begin]) => origin.startsWith(begin)) ?? ["", String];
+  return visible(words(origin.slice(begin.length)));
+}
+
 /** The docked card. */
 export class PermissionCard extends Component {
   agent!: Agent;
@@ -144,8 +160,8 @@ export class PermissionCard extends Component {
     const { requestId, tool, capability, reason } = request;
     const again = reason === "unknown_outcome";
     return html`<section class="permission" role="group" tabindex="-1" aria-labelledby="permission-title" aria-describedby="permission-why" data-testid="permission-card" data-request=${requestId} data-reason=${reason} aria-busy=${this.#answering}>
-      ${this.#head(html`${again ? "Run" : "Allow"} <code>${visible(tool)}</code>${again ? " again?" : "?"}`)}
-      <p id="permission-why" class=${REASONS[reason] ? "why telling" : "why"}>${REASONS[reason] ?? request.explanation}${capability ? html` <span class="needs">It needs <code>${visible(capability)}</code>.</span>` : nothing}</p>
+      ${this.#head(html`${visible(request.explanation)}`)}
+      <p id="permission-why" class=${REASONS[reason] ? "why telling" : "why"}>${REASONS[reason] ? `${REASONS[reason]} ` : ""}The tool is <code>${visible(tool)}</code>.${reason === "external_text" && request.outside ? html` <span data-testid="permission-outside">It comes from: ${request.outside.map(originWords).join("; ")}.</span>` : nothing}${capability ? html` <span class="needs">It needs <code>${visible(capability)}</code>.</span>` : nothing}</p>
       <div class="permission-body">${this.#what(request)}</div>
       ${this.#refused()}
       <form class="permission-answers" @submit=${(event: Event) => (event.preventDefault(), this.#answer("deny"))}>

@@ -17,7 +17,7 @@ type Args = Record<string, unknown>;
 
 /** The change that a call would make, or null. */
 export async function pageChange(tool: string, args: unknown, pages: Pages): Promise<Change | null> {
-  const make = CHANGES[tool];
+  const make = Object.hasOwn(CHANGES, tool) ? CHANGES[tool] : undefined;
   if (!make || typeof args !== "object" || args === null) return null;
   try {
     return await make(args as Args, pages);

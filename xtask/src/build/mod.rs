@@ -7,6 +7,7 @@
 
 mod arrange;
 mod modules;
+mod notices;
 mod opt;
 mod package;
 mod parts;

@@ -1,6 +1,7 @@
 //! What is in the npm package, and its `package.json`.
 
 use super::modules::sub_exports;
+use super::notices;
 use super::parts::Parts;
 use crate::project::{Project, files};
 use anyhow::{Context, Result, ensure};
@@ -55,6 +56,7 @@ pub fn assemble(project: &Project, modules: &Path, parts: &Parts) -> Result<()> 
     for (room, part) in &parts.parts {
         fs::write(pkg.join(room_file(room, &parts.build)), part)?;
     }
+    fs::write(pkg.join(notices::FILE), notices::notices(project)?)?;
     fs::write(pkg.join("package.json"), manifest(project))?;
     Ok(())
 }
@@ -102,8 +104,9 @@ fn manifest(project: &Project) -> String {
   "types": "./index.d.ts",
   "peerDependencies": {{ "@wllama/wllama": "^3.8.0" }},
   "peerDependenciesMeta": {{ "@wllama/wllama": {{ "optional": true }} }},
-  "files": ["*.js", "*.js.map", "*.d.ts", "models.json", "lodger.wasm", "rooms/*.wasm", "LICENSE-MIT", "LICENSE-APACHE"]
+  "files": ["*.js", "*.js.map", "*.d.ts", "models.json", "lodger.wasm", "rooms/*.wasm", "LICENSE-MIT", "LICENSE-APACHE", "{}"]
 }}
-"#
+"#,
+        notices::FILE
     )
 }

@@ -1,0 +1,102 @@
+//! Where text from outside comes from.
+//!
+//! Decides how a mark is written: names of origins, each once, in order. Promises: marks are joined and never taken away,
+//! so what was made of marked text has all of its marks. Leaves to others: what is marked (`session/`, `workspace/`), and
+//! what is asked about because of it (`tools/permit`).
+//!
+//! | name | what |
+//! |---|---|
+//! | `tool:NAME` | the result of a tool with `source: "External"` |
+//! | `provider:TYPE` | the result of a tool that the model's provider has run |
+//! | `context` | what the page added to a message, and did not call trusted |
+//! | `file:NAME` | a file that came with a message, and was not called trusted |
+//! | `import` | a session from a file |
+//! | `adopted` | a tool's result in a conversation that a session has begun with |
+//! | `unknown` | a page that was written before there were marks, or what is left of something damaged |
+
+use crate::json;
+use serde_json::Value;
+
+/// The origins of the text from outside that something holds. Empty: it holds none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outside(Vec<String>);
+
+impl Outside {
+    /// What the page added to a message.
+    pub const CONTEXT: &str = "context";
+    /// A session from a file.
+    pub const IMPORT: &str = "import";
+    /// A conversation from elsewhere.
+    pub const ADOPTED: &str = "adopted";
+    /// Nobody knows.
+    pub const UNKNOWN: &str = "unknown";
+
+    /// The mark of this name.
+    pub fn of(name: &str) -> Outside {
+        Outside(vec![name.into()])
+    }
+
+    /// The mark of a tool's results.
+    pub fn tool(name: &str) -> Outside {
+        Outside(vec![["tool:", name].concat()])
+    }
+
+    /// Whether nothing is from outside.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes up one more.
+    pub fn add(&mut self, name: String) {
+        if let Err(at) = self.0.binary_search(&name) {
+            self.0.insert(at, name);
+        }
+    }
+
+    /// Takes up those of another.
+    pub fn join(&mut self, other: &Outside) {
+        for name in &other.0 {
+            if !self.0.contains(name) {
+                self.add(name.clone());
+            }
+        }
+    }
+
+    /// Whether all of these are among those of another.
+    pub fn is_within(&self, other: &Outside) -> bool {
+        self.0.iter().all(|name| other.0.contains(name))
+    }
+
+    /// A list of texts.
+    pub fn to_json(&self) -> Value {
+        self.0.as_slice().into()
+    }
+
+    /// Reads such a list, in whatever order.
+    pub fn from_json(value: &Value) -> Option<Outside> {
+        let names = json::texts(value)
+            .filter(|names| value.as_array().is_some_and(|all| all.len() == names.len()))?;
+        let mut outside = Outside::default();
+        names.into_iter().for_each(|name| outside.add(name));
+        Some(outside)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn marks_are_joined_each_once_and_in_order() {
+        let mut outside = Outside::tool("fetch");
+        outside.join(&Outside::of(Outside::CONTEXT));
+        outside.join(&Outside::tool("fetch"));
+        outside.join(&Outside::tool("a"));
+        assert_eq!(outside.to_json(), json!(["context", "tool:a", "tool:fetch"]));
+        assert!(Outside::tool("a").is_within(&outside) && !outside.is_within(&Outside::tool("a")));
+        assert!(Outside::default().is_within(&Outside::default()));
+        assert_eq!(Outside::from_json(&json!(["tool:fetch", "context", "tool:a", "context"])), Some(outside));
+        assert_eq!((Outside::from_json(&json!("a")), Outside::from_json(&json!(["a", 1]))), (None, None));
+    }
+}
