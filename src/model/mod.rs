@@ -291,6 +291,16 @@ pub struct Usage {
     pub reasoning_tokens: u64,
 }
 
+impl Usage {
+    /// Whether a page can count it: JavaScript's numbers are exact up to 2^53.
+    pub fn is_exact(&self) -> bool {
+        let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
+            *self;
+        let all = [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens];
+        all.iter().all(|tokens| *tokens < 1 << 53)
+    }
+}
+
 /// A whole answer, or what came of one before it broke off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {

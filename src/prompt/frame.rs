@@ -64,7 +64,8 @@ fn end_of_string(chars: &mut std::str::Chars<'_>) {
     }
 }
 
-fn hidden(c: char) -> bool {
+/// Whether nobody sees a character, or it turns the order of a line around. Line ends and tabs are seen.
+pub(crate) fn hidden(c: char) -> bool {
     match c {
         '\n' | '\t' | '\r' => false,
         '\u{ad}'

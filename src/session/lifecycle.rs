@@ -19,6 +19,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::redact;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::prompt::hidden;
 use crate::protocol::args::SHORT;
 use serde_json::Value;
 
@@ -793,12 +794,12 @@ fn held_by(pid: Option<u64>, endpoint_url: Option<&str>) -> Object {
 
 /// Whether a session may have this id: `bench` and `play` take "all" for each of them.
 pub(super) fn check_id(id: &str) -> Result<(), ErrorInfo> {
-    if id.len() <= ID && id != "all" && !id.chars().any(char::is_control) {
+    if id.len() <= ID && id != "all" && !id.chars().any(|c| c.is_control() || hidden(c)) {
         return Ok(());
     }
     Err(ErrorInfo::new(
         Code::InvalidArguments,
-        "a session id has at most 256 bytes and no control characters, and is not \"all\"",
+        "a session id has at most 256 bytes, no control characters and none that nobody sees, and is not \"all\"",
     ))
 }
 

@@ -11,6 +11,7 @@ use crate::journal::{Entry, RecordKind, Row, hex};
 use crate::json::{self, Reader as Json};
 use crate::list::Listed;
 use crate::maps::Named;
+use crate::model::Usage;
 use crate::ports::{PatternEngine, Rows, signed_row};
 use crate::session::lifecycle::check_id;
 use crate::session::record::{self, Record, storable};
@@ -269,6 +270,11 @@ impl Reader {
 
     /// Whether what is put on record here could have been by this machine.
     fn check(&mut self, entry: &Entry, run: Option<&str>, row: &Row) -> Result<(), ErrorInfo> {
+        let is_exact =
+            |(usage, cost): (&Usage, Option<u64>)| usage.is_exact() && cost.is_none_or(|cost| cost < 1 << 53);
+        if !entry.usage().is_none_or(is_exact) {
+            return Err(corrupt("more was used up than anybody can count"));
+        }
         match entry {
             Entry::Commanded { args, .. } => storable(args, &[]),
             Entry::Recorded { what, record } => {

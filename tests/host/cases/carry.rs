@@ -569,6 +569,49 @@ fn a_journal_is_run_again_and_the_first_difference_told() {
     assert_eq!(replayed(&mut desk, &again).unwrap()["same"], true);
 }
 
+/// JavaScript's numbers are exact up to 2^53, and sums must be.
+#[test]
+fn a_usage_that_nobody_can_count_is_corrupt() {
+    let mut desk = worked();
+    let file = export(&mut desk, "a");
+    let counts = |n: u64| json!([n, 1, 0, 0, 0]);
+    for (usage, cost, comes) in [
+        (counts((1 << 53) - 1), json!(1), true),
+        (counts(1 << 53), json!(1), false),
+        (counts(u64::MAX), json!(1), false),
+        (counts(1), json!(1_u64 << 53), false),
+    ] {
+        let text = forged(&file, &mut |header, mut entry| {
+            if header.kind == "answered" {
+                (entry["usage"], entry["cost"]) = (usage.clone(), cost.clone());
+            }
+            Some(entry)
+        });
+        let mut there = Desk::of("bea");
+        let came = import(&mut there, &text);
+        assert_eq!(
+            came.as_ref().err().map(|error| error.code),
+            (!comes).then_some(Code::Corrupt),
+            "{usage} {cost} {came:?}"
+        );
+    }
+}
+
+/// An id in which something is that nobody sees could look like another session's.
+#[test]
+fn a_file_with_an_id_that_hides_something_is_corrupt() {
+    let mut desk = worked();
+    let file = export(&mut desk, "a");
+    let first = file.lines().next().unwrap();
+    assert!(first.contains("\"session\":\"a\""), "{first}");
+    let hiding =
+        forged(&file.replacen("\"session\":\"a\"", "\"session\":\"a\u{200b}\"", 1), &mut |_, entry| {
+            Some(entry)
+        });
+    let error = import(&mut Desk::of("bea"), &hiding).unwrap_err();
+    assert_eq!(error.code, Code::Corrupt);
+}
+
 #[test]
 fn a_file_that_keeps_its_reader_busy_is_corrupt() {
     let both = json!({ "items": { "$ref": "#/$defs/n" } });

@@ -394,6 +394,10 @@ fn what_is_no_session_is_refused() {
         ("sessions.launch", json!({ "id": long }), Code::InvalidArguments),
         ("sessions.launch", json!({ "id": "a\u{7}" }), Code::InvalidArguments),
         ("sessions.launch", json!({ "id": "all" }), Code::InvalidArguments),
+        // Two ids that look alike.
+        ("sessions.launch", json!({ "id": "a\u{200b}" }), Code::InvalidArguments),
+        ("sessions.launch", json!({ "id": "\u{202e}a" }), Code::InvalidArguments),
+        ("sessions.launch", json!({ "id": "a\u{e0041}" }), Code::InvalidArguments),
         ("sessions.launch", json!({ "displayName": "a\nb" }), Code::InvalidArguments),
         ("sessions.launch", json!({ "displayName": " a" }), Code::InvalidArguments),
         ("sessions.launch", json!({ "provider": "none" }), Code::InvalidConfig),
