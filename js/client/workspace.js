@@ -18,6 +18,8 @@ import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
 import { STOPPED } from "../protocol/status.js";
 
+/** The functions of a tool, as the page gives them. */
+const TOOL_FUNCTIONS = ["execute", "lookup", "explanation"];
 // Where a configuration may hold a function.
 const FUNCTIONS = /^config\.(instructions|permissions\.decide|(provider|providers\..+)\.(apiKey|fetch|stream))$/;
 /** How long a page that is put to sleep waits for its worker, in milliseconds. */
@@ -263,15 +265,17 @@ export class Workspace extends EventTarget {
     onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
     const { replace, signal } = options;
     if (tool === null || typeof tool !== "object") throw failure("invalid_tool", "A tool is an object with a name, a description and an inputSchema.");
-    const { name, execute, lookup, explanation, inputSchema, validate } = tool;
+    const { name, inputSchema, validate } = tool;
+    const functions = TOOL_FUNCTIONS.map((member) => [member, tool[member]]);
     if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
-    for (const [member, fn] of Object.entries({ execute, lookup, explanation })) {
+    for (const [member, fn] of functions) {
       if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }
+    const each = (make) => Object.fromEntries(functions.map(([member, fn]) => [member, make(fn)]));
     if (this.#registrations.has(name) && !replace) throw duplicate(name);
     if (checkSignal(signal)?.aborted) return () => {};
     const standard = inputSchema?.["~standard"] && standardSchema(inputSchema, { what: `inputSchema of "${name}"`, whole: "arguments", wrong: `invalid arguments for ${name}`, code: "invalid_arguments" });
-    const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, execute: undefined, lookup: undefined, explanation: undefined, replace }, `tool "${name}"`, "invalid_tool");
+    const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, ...each(() => undefined), replace }, `tool "${name}"`, "invalid_tool");
     if (typeof args.inputSchema === "string") throw failure("invalid_schema", `The inputSchema of "${name}" must be an object with a JSON Schema.`);
     // As text: models read the properties in their order, which no map keeps.
     if (args.inputSchema) args.inputSchema = JSON.stringify(args.inputSchema);
@@ -279,7 +283,7 @@ export class Workspace extends EventTarget {
     const give = (fn, call) => fn && this.#functions.addOnce((call ?? fn).bind(tool));
     // What the schema makes of the arguments is never stored: it is made anew for each function that gets them.
     const read = (fn) => (standard && fn ? async (given, context) => fn.call(tool, await standard.output(given), context) : undefined);
-    const registration = { args: { ...args, execute: give(execute, read(execute)), lookup: give(lookup, read(lookup)), explanation: give(explanation, read(explanation)), validate: give(standard?.wrong) } };
+    const registration = { args: { ...args, ...each((fn) => give(fn, read(fn))), validate: give(standard?.wrong) } };
     const before = this.#registrations.get(name);
     this.#registrations.set(name, registration);
 
@@ -322,8 +326,8 @@ export class Workspace extends EventTarget {
     this.#drop(registration);
   }
 
-  #drop({ args: { execute, lookup, explanation, validate } }) {
-    for (const sign of [execute, lookup, explanation, validate]) if (sign) this.#functions.remove(sign);
+  #drop({ args }) {
+    for (const member of [...TOOL_FUNCTIONS, "validate"]) if (args[member]) this.#functions.remove(args[member]);
   }
 
   #unregister(name) {

@@ -2,30 +2,16 @@
 // the agent when the older one is idle, and the older one is told to reload. What the earlier one has left in the database and
 // in files is verified, shown as it was, and gone on with.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import fs from "node:fs";
-import path from "node:path";
-import { ROOT, WORK } from "../lib/package.mjs";
+import { OLDER, olderTab, unpack } from "../lib/older.mjs";
 import { epochs, onBothHosts, open, openIn, start } from "../lib/tabs.mjs";
 import { gate, plain, stream } from "../servers/raw.mjs";
 import { errorBody, message } from "../servers/sse.mjs";
 
-const OLDER = fs.readdirSync(path.join(ROOT, "data", "packages")).filter((file) => file.endsWith(".tgz")).map((file) => file.slice(0, -4));
-
 export default function (test) {
   for (const version of OLDER) {
-    const dir = path.join(WORK, "older", version);
-    fs.mkdirSync(dir, { recursive: true });
-    execFileSync("tar", ["xzf", path.join(ROOT, "data", "packages", `${version}.tgz`), "-C", dir, "--strip-components=1"]);
+    unpack(version);
     onBothHosts((title, body, options) => test(`${version}: ${title}`, (t) => body(Object.assign(t, { olderTab: () => olderTab(t, version), older: async (host) => openIn(await t.olderTab(), host) })), options), beside, since, later, left);
   }
-}
-
-/** A tab with that version of the package. */
-function olderTab(t, version) {
-  const imports = Object.fromEntries(["index", "offline", "testing"].map((name) => [name === "index" ? "lodger" : `lodger/${name}`, `/work/older/${version}/${name}.js`]));
-  const path = t.env.site.serve(`/older-${version}.html`, `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>older</title><script type="importmap">${JSON.stringify({ imports })}</script>\n<script type="module" src="/helpers.js"></script>`);
-  return t.tab({ path });
 }
 
 const JOIN = { ifRunning: "join" };

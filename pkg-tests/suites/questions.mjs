@@ -1,12 +1,12 @@
 // How often a person is asked: ten ordinary scenarios, before and after text from outside had marks, as docs/questions.md has
 // them. The person answers each question with "always". The earlier package of `data/packages/` gives the figures of before.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { ROOT, WORK } from "../lib/package.mjs";
+import { olderTab, unpack } from "../lib/older.mjs";
+import { ROOT } from "../lib/package.mjs";
 
-const OLDER = "0.1.0-1";
+const BEFORE = "0.1.0-1";
 const DOCUMENT = path.join(ROOT, "..", "docs", "questions.md");
 
 /** What the person says, and what the model calls then, one call a turn. `new`: a conversation that begins anew. */
@@ -25,12 +25,8 @@ const SCENARIOS = [
 
 export default function (test) {
   test("ten ordinary scenarios ask as often as the documentation says, and as before marks it says", async (t) => {
-    const dir = path.join(WORK, "older", OLDER);
-    fs.mkdirSync(dir, { recursive: true });
-    execFileSync("tar", ["xzf", path.join(ROOT, "data", "packages", `${OLDER}.tgz`), "-C", dir, "--strip-components=1"]);
-    const imports = Object.fromEntries(["index", "offline", "testing"].map((name) => [name === "index" ? "lodger" : `lodger/${name}`, `/work/older/${OLDER}/${name}.js`]));
-    const older = t.env.site.serve("/questions-older.html", `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>older</title><script type="importmap">${JSON.stringify({ imports })}</script>\n<script type="module" src="/helpers.js"></script>`);
-    const before = await (await t.tab({ path: older })).evaluate(play, { scenarios: SCENARIOS, marks: false });
+    unpack(BEFORE);
+    const before = await (await olderTab(t, BEFORE)).evaluate(play, { scenarios: SCENARIOS, marks: false });
     const after = await (await t.tab()).evaluate(play, { scenarios: SCENARIOS, marks: true });
     const rows = SCENARIOS.map(({ title }, at) => [title, before[at], after[at]]);
     const table = fs.readFileSync(DOCUMENT, "utf8").split("\n").map((line) => line.match(/^\| (.+?) \| (\d+) \| (\d+) \|/)).filter(Boolean).map(([, title, one, other]) => [title, Number(one), Number(other)]);

@@ -28,7 +28,7 @@ impl Outside {
     pub const IMPORT: &str = "import";
     /// A conversation from elsewhere.
     pub const ADOPTED: &str = "adopted";
-    /// Nobody knows.
+    /// A page from before there were marks, or what is left of something damaged.
     pub const UNKNOWN: &str = "unknown";
 
     /// The mark of this name.

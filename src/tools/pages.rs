@@ -214,7 +214,13 @@ static TOOLS: [Tool; 12] = [
 ];
 
 /// The tool that puts a new text in place of a page's.
-pub const UPDATE_CONTENT: &str = "update_page_content";
+const UPDATE_CONTENT: &str = "update_page_content";
+
+/// Whether a call leaves nothing of a page's text.
+pub fn empties(name: &str, args: &Value) -> bool {
+    let content = args.get("content").and_then(Value::as_str);
+    name == UPDATE_CONTENT && content.is_some_and(|text| text.trim().is_empty())
+}
 
 fn update(slug: String, content: Option<String>, metadata: Option<Map<String, Value>>) -> Op {
     Op::Update { slug, content, metadata, expected_version: None }

@@ -7,7 +7,7 @@
 
 use super::definition::{Definition, OnResume, Origin};
 use super::gate::{Checked, gate};
-use super::pages::UPDATE_CONTENT;
+use super::pages::empties;
 use super::policy::{Policy, bound_to, destination, fingerprint};
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
@@ -182,10 +182,10 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
         let error = ErrorInfo::new(Code::ToolFailed, message);
         return Permit::Refuse(error.hint("do something else, or tell the person"));
     }
-    let destination = destination(tool, &checked.args);
     let grants = facts.grants.iter().filter(|grant| grant.covers(tool)).list();
     let outside = match facts.caller {
         Caller::Model { outside } if !outside.is_empty() => {
+            let destination = destination(tool, &checked.args);
             !grants.iter().any(|grant| grant.foresees(destination.as_deref(), outside))
         }
         _ => false,
@@ -209,13 +209,7 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
 
 /// Whether what a call takes away may be gone for good. A page that is emptied is as gone as one that is deleted.
 fn destroys(tool: &Definition, args: &Value) -> bool {
-    let empties = || {
-        let content = args.get("content").and_then(Value::as_str);
-        tool.origin == Origin::Page
-            && tool.name == UPDATE_CONTENT
-            && content.is_some_and(|text| text.trim().is_empty())
-    };
-    tool.destructive || empties()
+    tool.destructive || tool.origin == Origin::Page && empties(&tool.name, args)
 }
 
 /// A person is asked, as soon as the tool has said what about.

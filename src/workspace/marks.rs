@@ -59,7 +59,7 @@ impl PageTree {
         }
     }
 
-    /// Those of one page. Of one that is damaged nobody knows.
+    /// Those of one page. A damaged page is `unknown`.
     fn add_marks(&self, slug: &str, outside: &mut Outside) {
         if let Some(page) = self.pages.get(slug) {
             outside.join(&page.outside);

@@ -141,7 +141,7 @@ impl Page {
     }
 }
 
-/// The marks of a row. What was written before there were marks is from nobody knows where.
+/// The marks of a row. A row from before there were marks is `unknown`.
 pub(super) fn outside_of(row: &Value) -> Option<Outside> {
     row.get("outside").map_or_else(|| Some(Outside::of(Outside::UNKNOWN)), Outside::from_json)
 }

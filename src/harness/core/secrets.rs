@@ -55,8 +55,8 @@ impl Secrets {
     /// The same of keys that are written with escapes: `\u0073k-…`, `a\/b`.
     fn scrub_escaped(&self, text: &mut String) -> bool {
         let mut found = false;
+        let (mut plain, mut places) = unescaped(text);
         for secret in &self.0 {
-            let (plain, places) = unescaped(text);
             let (mut clean, mut rest, mut kept) = (String::new(), 0, 0);
             while let Some(at) = plain.get(rest..).and_then(|plain| find::position(plain, secret)) {
                 let begins = places.get(rest + at).copied().unwrap_or_default();
@@ -69,6 +69,7 @@ impl Secrets {
                 clean.push_str(text.get(kept..).unwrap_or_default());
                 *text = clean;
                 found = true;
+                (plain, places) = unescaped(text);
             }
         }
         found

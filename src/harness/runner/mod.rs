@@ -157,7 +157,7 @@ impl Runner {
         let asked = asked_in(core, session, run_id);
         if self.store(core, session, run, entry) {
             // What a page that is gone had asked was never told here.
-            if !matches!(entry, Entry::PermissionAnswered { .. } | Entry::Lost { .. }) {
+            if !asked.is_empty() && !matches!(entry, Entry::PermissionAnswered { .. } | Entry::Lost { .. }) {
                 let still = asked_in(core, session, run_id);
                 for question in asked.iter().filter(|asked| !still.contains(asked)) {
                     core.tell_resolved(session, run_id, question, "withdrawn");

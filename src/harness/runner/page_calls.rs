@@ -12,7 +12,6 @@ use crate::harness::runner::Runner;
 use crate::harness::runner::permission::not_asked;
 use crate::journal::{Answer, AskReason, Entry};
 use crate::json::json;
-use crate::object::Object;
 use crate::rooms::{Room, enter};
 use crate::tools::{Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
 use serde_json::Value;
@@ -47,17 +46,14 @@ impl Runner {
         match decide(&wanted, &facts) {
             Permit::Refuse(error) => return Err(error),
             Permit::Inspect { function, args } => {
-                let mut request = Object::new();
-                request.value("args", args);
-                let owner = CallOwner::Validate(About::Page(call));
-                self.calls.ask_page(core, &self.setup, owner, function, "validate", request);
+                self.ask_about(core, CallOwner::Validate(About::Page(call)), function, "validate", args);
             }
             Permit::Consult(Checked { definition, args, .. }, reason) => {
                 let request = request_about(&call, Some(definition), &args, "", reason);
                 self.ask_decide(core, About::Page(call), request);
             }
             Permit::Explain { function, args } => {
-                self.ask_explanation(core, About::Page(call), function, args);
+                self.ask_about(core, CallOwner::Explain(About::Page(call)), function, "explain", args);
             }
             // The answer was about another tool.
             Permit::Ask { reason: AskReason::DefinitionChanged, .. } => {

@@ -54,7 +54,7 @@ impl Runner {
         about: About,
         result: Result<Option<String>, ErrorInfo>,
     ) {
-        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let said = said(result);
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
         match about {
             About::Page(mut call) => {
@@ -84,9 +84,7 @@ impl Runner {
             let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
             return self.validated(core, about, Err(error));
         };
-        let mut request = Object::new();
-        request.value("args", args);
-        self.calls.ask_page(core, &self.setup, CallOwner::Validate(about), function, "validate", request);
+        self.ask_about(core, CallOwner::Validate(about), function, "validate", args);
     }
 
     /// What it says: what is wrong with them, or nothing.
@@ -125,22 +123,24 @@ impl Runner {
         match self.setup.tool_of(core, session, run, tool_call).and_then(|tool| tool.explanation) {
             Some(function) => {
                 let args = core.args_of(session, run, tool_call);
-                self.ask_explanation(core, about, function, args);
+                self.ask_about(core, CallOwner::Explain(about), function, "explain", args);
             }
             None => self.explained(core, about, Ok(None)),
         }
     }
 
-    pub(in crate::harness) fn ask_explanation(
+    /// Calls a function of a tool with the arguments of a call.
+    pub(in crate::harness) fn ask_about(
         &mut self,
         core: &mut Core,
-        about: About,
+        owner: CallOwner,
         function: u32,
+        kind: &'static str,
         args: Value,
     ) {
         let mut request = Object::new();
         request.value("args", args);
-        self.calls.ask_page(core, &self.setup, CallOwner::Explain(about), function, "explain", request);
+        self.calls.ask_page(core, &self.setup, owner, function, kind, request);
     }
 
     /// What it says. When it throws or says nothing, the tool's title is all that a person is told.
@@ -150,7 +150,7 @@ impl Runner {
         about: About,
         result: Result<Option<String>, ErrorInfo>,
     ) {
-        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let said = said(result);
         let text = said.as_ref().and_then(Value::as_str).unwrap_or_default().trim();
         let text = core.secrets.scrubbed(find::beginning(text, EXPLANATION).into());
         match about {
@@ -184,7 +184,7 @@ impl Runner {
         result: Result<Option<String>, ErrorInfo>,
     ) {
         let RunCall { session, run, tool_call } = of;
-        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let said = said(result);
         let entry = match said.as_ref().and_then(|said| said.get("result")) {
             Some(result) => self.calls.returned_value(core, &tool_call, result),
             None => Entry::NotFound { tool_call },
@@ -333,4 +333,9 @@ pub(in crate::harness) fn not_asked(id: &str) -> ErrorInfo {
     let id = shortened(id);
     ErrorInfo::new(Code::RequestNotFound, format!("nothing called \"{id}\" waits for an answer"))
         .hint("it was answered already, or the run has ended")
+}
+
+/// The value that a function of the page gave, if it gave one.
+fn said(result: Result<Option<String>, ErrorInfo>) -> Option<Value> {
+    result.ok().flatten().and_then(|json| crate::json::parse(&json))
 }

@@ -1004,6 +1004,18 @@ fn with_runs() -> (MemoryStore, u64, Vec<(&'static str, String)>) {
     (page.store, page.now, runs)
 }
 
+/// The same disk, on which a run's row leads to this session; empty: it is lost.
+fn leading(disk: &MemoryStore, run: &str, row: &str) -> MemoryStore {
+    let mut store = disk.clone();
+    let key = vec!["run".into(), run.into()];
+    let write = match row {
+        "" => Write::DeletePrefix { table: Table::Meta, prefix: key },
+        row => Write::Put { table: Table::Meta, key, value: row.into() },
+    };
+    store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+    store
+}
+
 /// Whose a run is, as it is stored.
 fn kept_of(page: &Desk, run: &str) -> Vec<String> {
     let rows = page.store.read(&Read::all(Table::Meta, vec!["run".into(), run.into()]));
@@ -1032,14 +1044,7 @@ fn a_run_is_found_where_the_row_that_says_whose_it_is_is_lost_or_wrong() {
             for row in ["", "other", "notes", "default", "nowhere", "\u{0}"] {
                 for name in asks {
                     let why = format!("{name} of {id}, {row:?}, {running}");
-                    let mut store = disk.clone();
-                    let key = vec!["run".into(), run.as_str().into()];
-                    let write = match row {
-                        "" => Write::DeletePrefix { table: Table::Meta, prefix: key },
-                        row => Write::Put { table: Table::Meta, key, value: row.into() },
-                    };
-                    store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
-                    let mut page = opened(store);
+                    let mut page = opened(leading(&disk, run, row));
                     let shown = |answer: Result<Value, _>| answer.map_err(|error: ErrorInfo| error.code);
                     let before = shown(whole.ask(name, args(name, run)));
                     assert_eq!(shown(page.ask(name, args(name, run))), before, "{why}");
@@ -1071,14 +1076,7 @@ fn a_failed_run_goes_on_where_the_row_that_says_whose_it_is_is_lost_or_wrong() {
     let (disk, now) = (page.store, page.now);
     for (id, run) in &runs {
         for row in ["", "other", "notes", "default", "nowhere"] {
-            let mut store = disk.clone();
-            let key = vec!["run".into(), run.as_str().into()];
-            let write = match row {
-                "" => Write::DeletePrefix { table: Table::Meta, prefix: key },
-                row => Write::Put { table: Table::Meta, key, value: row.into() },
-            };
-            store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
-            let mut page = Desk::on(store, now + 1_000, "ann");
+            let mut page = Desk::on(leading(&disk, run, row), now + 1_000, "ann");
             page.start();
             let goes_on = page.must("resume", json!({ "runId": run }));
             page.says("again");

@@ -128,7 +128,7 @@ fn a_page_keeps_its_marks_in_the_next_conversation() {
     }
 }
 
-/// Nobody knows what was read when a page was written, before pages had marks.
+/// Of a page that was written before pages had marks, the origin is unknown.
 #[test]
 fn a_page_of_before_is_asked_about_once() {
     let mut desk = desk();

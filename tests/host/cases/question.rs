@@ -138,7 +138,7 @@ fn an_explanation_outlives_the_page() {
     assert_eq!(question(&world)["explanation"], "Place it?");
 }
 
-/// Nobody knows what became of it: that is said besides.
+/// The question says besides that its outcome is unknown.
 #[test]
 fn a_lost_call_is_explained_too() {
     let mut world = with(json!({ "explanation": { "$fn": 91 }, "destructive": false }));

@@ -53,6 +53,7 @@ fn compiled(metadata: &Value) -> Result<Vec<&Value>> {
     let is_run_by_the_compiler = |package: &Value| {
         list(&package["targets"]).iter().any(|target| list(&target["kind"]).contains(&"proc-macro".into()))
     };
+    let nodes = list(&metadata["resolve"]["nodes"]);
     let own = packages.iter().find(|package| package["name"] == "lodger").context("no crate lodger")?;
     let mut ahead = vec![own["id"].as_str().unwrap_or_default().to_owned()];
     let mut seen = BTreeSet::new();
@@ -61,7 +62,6 @@ fn compiled(metadata: &Value) -> Result<Vec<&Value>> {
         if is_run_by_the_compiler(package) || !seen.insert(id.clone()) {
             continue;
         }
-        let nodes = list(&metadata["resolve"]["nodes"]);
         let node = nodes.iter().find(|node| node["id"] == id.as_str());
         for dependency in node.map(|node| list(&node["deps"])).unwrap_or_default() {
             // A kind that is null: neither for tests nor for build scripts.
