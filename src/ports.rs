@@ -24,7 +24,8 @@ pub const MAX_DELAY_MS: Millis = i32::MAX as Millis;
 /// The tables of a workspace's database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// Single values: `format`, `epoch`, `holder`, `pages_rev`, `lost`.
+    /// Single values: `format`, `epoch`, `holder`, `pages_rev`, `lost`, `tasks`. And whose a run is, under `["run", id]`, and
+    /// the tasks without a session that are not over, under `["task", session]`.
     Meta,
     /// Journal rows under `[session, seq]`; packs of them and a checkpoint, as [`pack`](crate::journal::pack) has it.
     Entries,
@@ -228,12 +229,20 @@ pub struct Read {
     pub from: Option<u64>,
     /// Only rows whose next part is a number below this. Together with `from`.
     pub until: Option<u64>,
+    /// Only rows whose next part is a text of at least the first of these, and below the second. In place of `from`.
+    pub texts: Option<(&'static str, Option<&'static str>)>,
 }
 
 impl Read {
     /// All rows below a prefix.
     pub fn all(table: Table, prefix: Key) -> Self {
-        Read { table, prefix, from: None, until: None }
+        Read { table, prefix, from: None, until: None, texts: None }
+    }
+
+    /// Of these rows those whose next part is a number of at least this, and below that.
+    #[must_use]
+    pub fn within(self, from: Option<u64>, until: Option<u64>) -> Self {
+        Read { from, until, ..self }
     }
 }
 

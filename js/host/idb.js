@@ -109,7 +109,7 @@ export function commitAtOnce({ database }, writes) {
 /**
  * The keys and the texts of each list of rows, all as they were at one moment; of files the keys will do. What the browser
  * cannot read any more is an empty text.
- * @param {[table: string, prefix: unknown[], from?: number, until?: number][]} reads
+ * @param {[table: string, prefix: unknown[], from?: number | string, until?: number | string][]} reads
  */
 export async function read(connection, reads) {
   // A start may have nothing to read, and there is no transaction over no table.
@@ -362,8 +362,8 @@ function trouble(error) {
 }
 
 /**
- * All keys that begin with these parts, and go on with a number of at least `from` and below `until`. A text sorts after
- * every number, an array after every text.
+ * All keys that begin with these parts, and go on with a number or a text of at least `from` and below `until`. A text sorts
+ * after every number, an array after every text.
  */
-const below = (prefix, from, until = "") =>
-  IDBKeyRange.bound(from === undefined ? prefix : [...prefix, from], [...prefix, from === undefined ? [] : until], false, true);
+const below = (prefix, from, until = typeof from === "number" ? "" : []) =>
+  IDBKeyRange.bound(from === undefined ? prefix : [...prefix, from], [...prefix, until], false, true);

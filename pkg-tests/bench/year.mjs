@@ -31,6 +31,8 @@ const CLEARED = 100;
 const BESIDE = 16;
 /** Runs of which the stored bytes are counted, and those before them, because the first run stores more. */
 const [COUNTED, BEFORE] = [100, 10];
+// Of so few runs it is told what clearing gives back.
+const SHORT = [1, 10, 30];
 /** The same whatever the server's port is, because what is stored belongs to an origin. */
 const ORIGIN = "http://year.localhost";
 const EMPTY = "empty";
@@ -297,11 +299,11 @@ async function weigh([name, each]) {
 async function stored(tab) {
   await tab.evaluate(begin, "bytes");
   const run = (from, until) => tab.evaluate(async ({ from, until }) => { for (let n = from; n < until; n++) await asked(await ws.sendMessage(question(n))); }, { from, until });
-  const kinds = async () => {
+  const kinds = async (name = "bytes") => {
     const journal = await tab.evaluate(async () => (await ws.sessions.journal("default")).map(({ seq, type, what }) => [seq, what ? `${type} ${what}` : type]));
     const names = new Map(journal);
     const sums = {};
-    for (const [table, { each }] of Object.entries(await tab.evaluate(weigh, ["bytes", true]))) {
+    for (const [table, { each }] of Object.entries(await tab.evaluate(weigh, [name, true]))) {
       for (const [key, size] of each) {
         const sum = (sums[table === "entries" ? names.get(key[1]) ?? table : table] ??= { rows: 0, bytes: 0 });
         sum.rows++;
@@ -319,7 +321,16 @@ async function stored(tab) {
   await tab.evaluate(() => ws.clearConversation());
   const cleared = await kinds();
   await tab.evaluate(async () => { await ws.stopAgent(); await ws.close(); });
-  return { run: total(Object.fromEntries(each)), kinds: Object.fromEntries(each), before: total(after), after: total(cleared), given: 1 - total(cleared) / total(after) };
+  const short = [];
+  for (const runs of SHORT) {
+    await tab.evaluate(begin, `short-${runs}`);
+    await run(0, runs);
+    const whole = total(await kinds(`short-${runs}`));
+    await tab.evaluate(() => ws.clearConversation());
+    short.push([runs, 1 - total(await kinds(`short-${runs}`)) / whole]);
+    await tab.evaluate(async () => { await ws.stopAgent(); await ws.close(); });
+  }
+  return { short, run: total(Object.fromEntries(each)), kinds: Object.fromEntries(each), before: total(after), after: total(cleared), given: 1 - total(cleared) / total(after) };
 }
 
 /** What the origin takes: its rows, and what the browser says. */
@@ -372,7 +383,8 @@ function report({ runs, visits, list, disk, bytes }) {
   const shown = Object.entries(bytes.kinds).sort(([, a], [, b]) => b.bytes - a.bytes);
   for (const [kind, { rows, bytes: size }] of shown) console.log(`  ${(APART.includes(kind) ? `apart: ${kind}` : kind).padEnd(52)}${rows.toFixed(2).padStart(14)}${size.toFixed(0).padStart(14)}`);
   console.log(`  ${"together".padEnd(52)}${shown.reduce((sum, [kind, { rows }]) => sum + (APART.includes(kind) ? 0 : rows), 0).toFixed(2).padStart(14)}${bytes.run.toFixed(0).padStart(14)}`);
-  console.log(`  clearing ${COUNTED + BEFORE} of them gives back ${(bytes.given * 100).toFixed(1)} %: of ${(bytes.before / 1024).toFixed(0)} KB, ${(bytes.after / 1024).toFixed(0)} KB stay\n`);
+  console.log(`  clearing ${COUNTED + BEFORE} of them gives back ${(bytes.given * 100).toFixed(1)} %: of ${(bytes.before / 1024).toFixed(0)} KB, ${(bytes.after / 1024).toFixed(0)} KB stay`);
+  console.log(`  of shorter conversations: ${bytes.short.map(([runs, given]) => `${(given * 100).toFixed(0)} % of ${runs} run${runs > 1 ? "s" : ""}`).join(", ")}\n`);
 }
 
 const results = await measure(await filled());

@@ -140,10 +140,14 @@ impl Idb {
 
     pub async fn read(&self, reads: &[Read]) -> Result<Vec<Rows>, StoreError> {
         let asked = Array::new();
-        for Read { table, prefix, from, until } in reads {
-            let bound = |bound: &Option<u64>| JsValue::from(bound.map(|bound| bound as f64));
-            let of: Array = self.row(*table, prefix, bound(from)).unchecked_into();
-            of.push(&bound(until));
+        for Read { table, prefix, from, until, texts } in reads {
+            let number = |bound: Option<u64>| JsValue::from(bound.map(|bound| bound as f64));
+            let (from, until) = match texts {
+                Some((from, until)) => (JsValue::from(*from), JsValue::from(*until)),
+                None => (number(*from), number(*until)),
+            };
+            let of: Array = self.row(*table, prefix, from).unchecked_into();
+            of.push(&until);
             asked.push(&of);
         }
         let lists: Array = read(&self.connection, &asked).await.map_err(failed)?.unchecked_into();

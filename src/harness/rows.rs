@@ -75,7 +75,7 @@ impl Harness {
     #[inline(never)]
     pub(in crate::harness) fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
         enter(Room::Past);
-        let rows = if after.reads_entries() { after.unpacked(rows) } else { rows };
+        let rows = after.gathered(rows);
         let texts = after.texts_to_judge(&rows);
         if texts.is_empty() {
             return self.rows_read(after, rows, None);

@@ -15,7 +15,6 @@ use crate::harness::reads::look::Stored;
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Rows};
 use crate::session::Session;
-use crate::session::transitions::Status;
 
 impl Harness {
     /// Begins with a session of which nothing is stored.
@@ -50,15 +49,10 @@ impl Harness {
         if self.core.sessions.head(DEFAULT_SESSION).and_then(Head::archived_at).is_none() {
             sessions.push(DEFAULT_SESSION.to_owned());
         }
-        for (id, head) in self.core.sessions.heads().filter(|(id, _)| *id != DEFAULT_SESSION) {
-            let starts = head.record().and_then(|record| record.get("status")?.as_str())
-                == Some(Status::Starting.as_str());
-            // A view of it shows what waits in it.
-            let queue = head.value.get("queue").is_some();
-            if starts || queue || head.value.get("run").is_some_and(|run| !run.is_null()) {
-                sessions.push(id.into());
-            }
-        }
+        // A view shows what waits in a session.
+        let open = self.core.sessions.heads().filter(|(id, head)| *id != DEFAULT_SESSION && head.is_open());
+        sessions.extend(open.map(|(id, _)| id.to_owned()));
+        sessions.extend(self.core.take_tasks(part(4)));
         self.runner.vault_read(part(1));
         self.core.sweep_arrival(part(3));
         let files = part(2).iter().map(|(key, _)| key.clone()).list();
@@ -137,6 +131,7 @@ impl Harness {
         self.runner.start_session(&mut self.core, &id);
         let result = self.dispatch_waiting(waiting);
         self.holding.put_back(&mut self.core, &mut self.reads, &id);
+        self.core.let_go_of_idle(&id);
         result
     }
 

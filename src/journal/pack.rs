@@ -35,13 +35,13 @@ pub fn checkpoint_key(session: &str) -> Key {
 
 /// What reads the rows of a session that no pack holds.
 pub fn loose(session: &str) -> Read {
-    Read { from: Some(1), ..Read::all(Table::Entries, vec![session.into()]) }
+    Read::all(Table::Entries, vec![session.into()]).within(Some(1), None)
 }
 
 /// What reads the packs that may hold rows from this one on and before that one.
 pub fn packs(session: &str, from: u64, until: Option<u64>) -> Read {
     let until = until.map(|until| until.saturating_add(PACKED));
-    Read { from: Some(from), until, ..Read::all(Table::Entries, vec![session.into(), PACKS.into()]) }
+    Read::all(Table::Entries, vec![session.into(), PACKS.into()]).within(Some(from), until)
 }
 
 /// The writes that pack these rows, which follow each other and end with this number.

@@ -73,10 +73,13 @@ impl MemoryStore {
 
     /// The rows asked for, in the order of their keys.
     pub fn read(&self, read: &Read) -> Rows {
-        let wanted = |key: &Key| match (read.from, key.get(read.prefix.len())) {
-            (None, _) => true,
-            (Some(from), Some(Part::Number(n))) => *n >= from && read.until.is_none_or(|until| *n < until),
-            (Some(_), _) => false,
+        let wanted = |key: &Key| match (read.from, read.texts, key.get(read.prefix.len())) {
+            (None, None, _) => true,
+            (Some(from), _, Some(Part::Number(n))) => *n >= from && read.until.is_none_or(|until| *n < until),
+            (_, Some((from, until)), Some(Part::Text(text))) => {
+                text.as_str() >= from && until.is_none_or(|until| text.as_str() < until)
+            }
+            _ => false,
         };
         let rows = self.rows(read.table);
         let first = find(rows, &read.prefix).unwrap_or_else(|at| at);
@@ -140,7 +143,7 @@ mod tests {
                 store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
             }
         }
-        let mut read = Read { from: Some(2), ..Read::all(Table::Entries, vec!["a".into()]) };
+        let mut read = Read::all(Table::Entries, vec!["a".into()]).within(Some(2), None);
         let texts: Vec<_> = store.read(&read).into_iter().map(|row| row.1).collect();
         assert_eq!(texts, ["a2", "a10"]);
         read.until = Some(10);

@@ -31,8 +31,8 @@ use std::collections::VecDeque;
 pub(super) struct Keeping {
     /// How it stands, once it was launched.
     pub record: Option<Record>,
-    /// What is to be written down next.
-    owed: VecDeque<(Option<String>, Entry)>,
+    /// What is to be written down next: of which run, as what, and the record.
+    owed: VecDeque<(Option<String>, RecordKind, Value)>,
     /// The hash of the last receipt.
     receipt: Option<String>,
     /// The receipts of the present run.
@@ -60,12 +60,26 @@ pub(super) struct Keeping {
 /// not be worked out again.
 #[derive(Clone, Debug)]
 struct Later {
-    header: Header,
-    entry: Entry,
+    run: Option<String>,
+    at: Millis,
+    what: Happened,
     /// The hash of the last receipt before it, and how many the run had.
     receipts: (Option<String>, usize),
     /// How many of its records have come.
     come: usize,
+}
+
+/// What such an entry says that goes on record.
+#[derive(Clone, Debug)]
+enum Happened {
+    /// The run has begun.
+    Began,
+    /// A message has entered a run that was at work.
+    Entered,
+    /// This has come of a tool call.
+    Call(String, &'static str),
+    /// The run has ended, with this code.
+    Ended(Option<Ending>, Option<String>),
 }
 
 impl Keeping {
@@ -141,7 +155,8 @@ impl Session {
 
     /// What is to be written down before anything else is decided.
     pub(super) fn owed(&self) -> Option<(Option<String>, Entry)> {
-        self.keeping.owed.front().cloned()
+        let (run, what, record) = self.keeping.owed.front()?;
+        Some((run.clone(), Entry::Recorded { what: (*what).into(), record: record.clone() }))
     }
 
     /// Whether an entry has begun this run: a message does, unless it has entered one.
@@ -243,7 +258,9 @@ impl Session {
         let (receipt, count) = later.receipts;
         self.keeping.receipt = receipt;
         self.keeping.receipts.truncate(count);
-        self.keep_run(&later.header, &later.entry);
+        if let Some(run) = later.run.as_deref().filter(|run| !self.past.contains_key(*run)) {
+            self.keep_happened(run, later.what, later.at);
+        }
         if later.come > 0 {
             self.owe_rest(later.come);
         }
@@ -255,19 +272,13 @@ impl Session {
     fn owe_rest(&mut self, come: usize) {
         enter(Room::Past);
         let mut whole = VecDeque::new();
-        for (run, entry) in std::mem::take(&mut self.keeping.owed) {
-            let short = match &entry {
-                Entry::Recorded { what, record } => Short::of(what.known(), record, run.as_deref()),
-                _ => None,
-            };
-            let records = short.and_then(|short| short.whole().ok());
+        for (run, what, record) in std::mem::take(&mut self.keeping.owed) {
+            let records = Short::of(Some(what), &record, run.as_deref()).and_then(|short| short.whole().ok());
             match records {
-                Some(records) => whole.extend(
-                    records
-                        .into_iter()
-                        .map(|(what, record)| (run.clone(), Entry::Recorded { what: what.into(), record })),
-                ),
-                None => whole.push_back((run, entry)),
+                Some(records) => {
+                    whole.extend(records.into_iter().map(|(what, record)| (run.clone(), what, record)));
+                }
+                None => whole.push_back((run, what, record)),
             }
         }
         whole.drain(..come.min(whole.len()));
@@ -317,32 +328,27 @@ impl Session {
                     later.come += 1;
                     // The event comes last at the end of a run, and anything else gives one thing.
                     let last = *what == RecordKind::Event || *what == RecordKind::End;
-                    let more = matches!(later.entry, Entry::Ended { .. }) && !last;
+                    let more = matches!(later.what, Happened::Ended(..)) && !last;
                     more.then_some(later)
                 });
             }
             _ if self.record().is_none() => {}
             Some(Entry::Cleared { .. }) => self.owe_event("cleared", None, header.at, Value::Null),
-            Some(
-                entry @ (Entry::Prompt { .. }
-                | Entry::Taken { .. }
-                | Entry::Returned { .. }
-                | Entry::Refused { .. }
-                | Entry::Unknown { .. }
-                | Entry::Ended { .. }),
-            ) => {
-                if self.begins_run(run, entry) {
-                    self.keeping.receipts.clear();
-                    self.keeping.interrupted = None;
+            Some(entry) => match self.happened(run, entry) {
+                Some(what) => {
+                    if let Happened::Began = what {
+                        self.keeping.receipts.clear();
+                        self.keeping.interrupted = None;
+                    }
+                    let receipts = (self.keeping.receipt.clone(), self.keeping.receipts.len());
+                    let (run, at) = (run.map(Into::into), header.at);
+                    self.keeping.later = Some(Box::new(Later { run, at, what, receipts, come: 0 }));
+                    if !self.keeping.owed.is_empty() {
+                        self.settle();
+                    }
                 }
-                let receipts = (self.keeping.receipt.clone(), self.keeping.receipts.len());
-                let (header, entry) = (header.clone(), entry.clone());
-                self.keeping.later = Some(Box::new(Later { header, entry, receipts, come: 0 }));
-                if !self.keeping.owed.is_empty() {
-                    self.settle();
-                }
-            }
-            Some(entry) => self.keep_run(header, entry),
+                None => self.keep_run(header, entry),
+            },
             None => {}
         }
         // Its text may have been erased since.
@@ -363,8 +369,7 @@ impl Session {
     }
 
     fn owe(&mut self, run: Option<&str>, what: RecordKind, record: Value) {
-        let entry = Entry::Recorded { what: what.into(), record };
-        self.keeping.owed.push_back((run.map(Into::into), entry));
+        self.keeping.owed.push_back((run.map(Into::into), what, record));
     }
 
     fn owe_event(&mut self, kind: &str, run: Option<&str>, at: Millis, more: Value) {
@@ -393,20 +398,6 @@ impl Session {
             return;
         }
         match entry {
-            Entry::Prompt { .. } | Entry::Taken { .. } if self.begins_run(Some(run), entry) => {
-                let text = self.run(run).map(|run| run.prompt.text.clone()).unwrap_or_default();
-                // A run that goes on with another has no words of its own.
-                let mut args = Object::new();
-                args.text("text", &text).flag("files", true).value("operator", self.owner());
-                let outcome = self.ask(Ask::Prompt, &args.done(), at);
-                // The record changes with the event: that stays when the text is erased.
-                for event in outcome.events {
-                    match self.record().and_then(|record| record::of_prompt(record, &event)) {
-                        Some(short) => self.owe(Some(run), RecordKind::Prompt, short),
-                        None => self.owe(Some(run), RecordKind::Event, event.json()),
-                    }
-                }
-            }
             Entry::PermissionAnswered { tool_call, answer, request, .. } => {
                 let tool = self.run(run).and_then(|run| run.call(tool_call)).map(|call| call.name.clone());
                 let metadata = Object::new()
@@ -438,21 +429,51 @@ impl Session {
             Entry::OverBudget { what, limit, .. } => {
                 self.keeping.interrupted = Some(interruption(what.as_str(), *limit));
             }
+            _ => {}
+        }
+    }
+
+    /// What an entry says that is worked out later. `None`: nothing.
+    fn happened(&self, run: Option<&str>, entry: &Entry) -> Option<Happened> {
+        let of_call = |tool_call: &String, status| Happened::Call(tool_call.clone(), status);
+        Some(match entry {
+            Entry::Prompt { .. } | Entry::Taken { .. } if self.begins_run(run, entry) => Happened::Began,
+            Entry::Prompt { .. } | Entry::Taken { .. } => Happened::Entered,
             Entry::Returned { tool_call, error, .. } => {
-                let status = if error.is_some() { "failed" } else { "passed" };
-                self.keep_call(run, tool_call, status, at);
+                of_call(tool_call, if error.is_some() { "failed" } else { "passed" })
             }
             Entry::Refused { tool_call, error } => {
                 let skipped = error.code == Code::ToolInterrupted;
-                self.keep_call(run, tool_call, if skipped { "skipped" } else { "denied" }, at);
+                of_call(tool_call, if skipped { "skipped" } else { "denied" })
             }
-            Entry::Unknown { tool_call } => self.keep_call(run, tool_call, UNKNOWN, at),
-            Entry::Ended { outcome, code } if self.runs.last().is_some_and(|top| top.id == run) => {
-                if let Some(outcome) = outcome.known() {
-                    self.keep_end(run, outcome, code.as_deref(), at);
+            Entry::Unknown { tool_call } => of_call(tool_call, UNKNOWN),
+            Entry::Ended { outcome, code } => Happened::Ended(outcome.known(), code.clone()),
+            _ => return None,
+        })
+    }
+
+    /// The same, told in the record.
+    fn keep_happened(&mut self, run: &str, what: Happened, at: Millis) {
+        match what {
+            Happened::Began => {
+                let text = self.run(run).map(|run| run.prompt.text.clone()).unwrap_or_default();
+                // A run that goes on with another has no words of its own.
+                let mut args = Object::new();
+                args.text("text", &text).flag("files", true).value("operator", self.owner());
+                let outcome = self.ask(Ask::Prompt, &args.done(), at);
+                // The record changes with the event: that stays when the text is erased.
+                for event in outcome.events {
+                    match self.record().and_then(|record| record::of_prompt(record, &event)) {
+                        Some(short) => self.owe(Some(run), RecordKind::Prompt, short),
+                        None => self.owe(Some(run), RecordKind::Event, event.json()),
+                    }
                 }
             }
-            _ => {}
+            Happened::Call(tool_call, status) => self.keep_call(run, &tool_call, status, at),
+            Happened::Ended(Some(outcome), code) if self.runs.last().is_some_and(|top| top.id == run) => {
+                self.keep_end(run, outcome, code.as_deref(), at);
+            }
+            Happened::Entered | Happened::Ended(..) => {}
         }
     }
 
@@ -596,15 +617,13 @@ impl Session {
     /// Something that was owed is written down.
     fn recorded(&mut self, run: Option<&str>, what: &Word<RecordKind>, record: &Value) -> Option<()> {
         // An earlier version has put something between an entry and its whole records.
-        let is_short =
-            |what: &Word<RecordKind>| matches!(what.known(), Some(RecordKind::Prompt | RecordKind::End));
-        let is_owed_short =
-            |(_, owed): &(_, Entry)| matches!(owed, Entry::Recorded { what, .. } if is_short(what));
-        if !is_short(what) && self.keeping.owed.front().is_some_and(is_owed_short) {
+        let is_short = |what| matches!(what, Some(RecordKind::Prompt | RecordKind::End));
+        let owed = |keeping: &Keeping| keeping.owed.front().map(|(_, what, _)| *what);
+        if !is_short(what.known()) && is_short(owed(&self.keeping)) {
             self.owe_rest(0);
         }
-        if let Some((_, Entry::Recorded { what: kind, record: owed })) = self.keeping.owed.front()
-            && kind == what
+        if let Some((_, kind, owed)) = self.keeping.owed.front()
+            && Some(*kind) == what.known()
             && owed == record
         {
             self.keeping.owed.pop_front();

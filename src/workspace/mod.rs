@@ -108,7 +108,7 @@ impl PageTree {
     /// What to read after a conflict, or when another tab tells of a change: the changes not known here, and what the rows
     /// add up to. [`Missed::from_rows`] understands the rows.
     pub fn missed(&self) -> [Read; 2] {
-        let changes = Read { from: Some(self.rev + 1), ..Read::all(Table::Changes, Vec::new()) };
+        let changes = Read::all(Table::Changes, Vec::new()).within(Some(self.rev + 1), None);
         [changes, Read::all(Table::Meta, vec![HEAD.into()])]
     }
 

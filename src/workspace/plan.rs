@@ -76,10 +76,8 @@ impl Pending {
     fn versions(page: &Page, limit: usize) -> Pending {
         let older = u64::try_from(limit.saturating_sub(1)).unwrap_or(u64::MAX);
         Pending {
-            read: Read {
-                from: Some(page.version.saturating_sub(older)),
-                ..Read::all(Table::Versions, vec![page.slug.as_str().into()])
-            },
+            read: Read::all(Table::Versions, vec![page.slug.as_str().into()])
+                .within(Some(page.version.saturating_sub(older)), None),
             slug: page.slug.clone(),
             limit,
             present: Ok((page.version, Former::of(page))),

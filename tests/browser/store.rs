@@ -138,7 +138,14 @@ fn random_commit(rng: &mut Rng, memory: &MemoryStore) -> Commit {
 fn random_read(rng: &mut Rng) -> Read {
     let from = rng.bool().then(|| rng.u64(..12));
     let until = from.filter(|_| rng.bool()).map(|from| from + rng.u64(1..6));
-    Read { table: random_table(rng), prefix: random_key(rng, 0), from, until }
+    let read = Read::all(random_table(rng), random_key(rng, 0));
+    match rng.u8(..4) {
+        0 => Read {
+            texts: Some([("", None), ("", Some("b")), ("Z", Some("aa")), ("b", None)][rng.usize(..4)]),
+            ..read
+        },
+        _ => read.within(from, until),
+    }
 }
 
 #[wasm_bindgen_test]

@@ -71,6 +71,8 @@ mod cases {
     mod session;
     /// One workspace in several tabs.
     mod tab;
+    /// Tasks without a session, and how little is left of them at hand.
+    mod task;
     /// Delegates, skills, and tools of a page.
     mod tool;
     /// Edited messages and answers made anew.

@@ -4,14 +4,18 @@
 //! come to (`run/`).
 
 use crate::harness::core::slots::AtHand;
-use crate::harness::core::{Core, outbox};
+use crate::harness::core::{Core, DEFAULT_SESSION, outbox};
 use crate::ports::{Expect, Table, Write};
+use crate::rooms::{Room, enter};
 use crate::run::{Again, Call, CallState, Run};
 use crate::session;
 use crate::session::Session;
 use crate::session::transitions::Status;
 use crate::tools::gate;
 use serde_json::Value;
+
+/// How many sessions stay at hand that nobody works in.
+const IDLE: usize = 16;
 
 impl Core {
     /// The session in our hands that this run has not ended in, or whose message waits: it is nobody else's.
@@ -83,9 +87,38 @@ impl Core {
         let is_over =
             |session: &Session| session.is_once() && !session.runs.is_empty() && session.current().is_none();
         if self.session(session).is_some_and(is_over) {
-            self.write_heads();
-            self.sessions.let_go(session);
+            self.let_go_of_task(session);
         }
+    }
+
+    /// Lets sessions go that have been idle longest, until no more than [`IDLE`] are at hand: what is not worked in need not
+    /// be kept in memory. `session`: the one that was just worked in.
+    pub(in crate::harness) fn let_go_of_idle(&mut self, session: &str) {
+        if self.sessions.at_hand() > IDLE {
+            self.let_go_of_idlest(session);
+        }
+    }
+
+    /// Sessions that are so many came from the room `past`: a door of it.
+    #[inline(never)]
+    fn let_go_of_idlest(&mut self, session: &str) {
+        enter(Room::Past);
+        self.write_heads();
+        while self.sessions.at_hand() > IDLE {
+            let at = |id: &str| self.sessions.head(id).and_then(|head| head.value.get("at")?.as_u64());
+            let idle =
+                self.sessions.iter().filter(|(id, slot)| *id != session && self.is_idle(id, &slot.session));
+            let oldest = idle.map(|(id, _)| id).min_by_key(|id| at(id)).map(String::from);
+            let Some(oldest) = oldest else { return };
+            self.sessions.let_go(&oldest);
+        }
+    }
+
+    /// Whether nothing of a session at hand has to stay in memory.
+    fn is_idle(&self, id: &str, session: &Session) -> bool {
+        let needed =
+            id == DEFAULT_SESSION || self.sessions.is_watched(id) || self.sessions.damage(id).is_some();
+        !needed && session.current().is_none() && session.queue().is_empty()
     }
 
     /// Keeps in mind whether a session is put aside: one that is not in our hands has no fold to ask.

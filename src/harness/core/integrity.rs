@@ -10,7 +10,7 @@
 //! have anything signed, and a database that was put back whole is what it was.
 
 use crate::error::ErrorInfo;
-use crate::harness::core::Core;
+use crate::harness::core::{Core, tasks};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, RecordKind, Row};
 use crate::json::{self, json};
@@ -18,6 +18,7 @@ use crate::ports::{Millis, Rows, Table, Write};
 use crate::session::Session;
 use crate::session::damage::Damage;
 use crate::session::record::Short;
+use crate::session::transitions::Status;
 use serde_json::Value;
 
 /// What is wrong with a session whose head is not believed.
@@ -80,6 +81,13 @@ impl Head {
         self.text == other.text
     }
 
+    /// Whether something in it has not ended: a run, what waits for it, or the wait for a provider's key.
+    pub fn is_open(&self) -> bool {
+        let starts = self.record().and_then(|record| record.get("status")?.as_str())
+            == Some(Status::Starting.as_str());
+        starts || self.value.get("queue").is_some() || self.value.get("run").is_some_and(|run| !run.is_null())
+    }
+
     /// Whether a run of it has not ended, and is not held.
     pub fn is_at_work(&self) -> bool {
         let run = self.value.get("run").filter(|run| !run.is_null());
@@ -127,6 +135,9 @@ impl Core {
                 slot.written = slot.session.seq();
                 let head = Head::of(&slot.session, self.now);
                 self.outbox.write(signed_head(&id, &head));
+                if tasks::is_task(&id) {
+                    self.write_task(&id, &head);
+                }
                 self.sessions.set_head(&id, head);
             }
         }

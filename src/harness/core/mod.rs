@@ -15,6 +15,7 @@ pub(in crate::harness) mod secrets;
 pub(in crate::harness) mod slots;
 pub(in crate::harness) mod states;
 pub(in crate::harness) mod stored;
+pub(in crate::harness) mod tasks;
 pub(in crate::harness) mod told;
 pub(in crate::harness) mod waits;
 pub(in crate::harness) mod whole;

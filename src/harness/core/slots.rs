@@ -108,6 +108,11 @@ impl Sessions {
         self.at_hand.clone()
     }
 
+    /// How many are at hand.
+    pub fn at_hand(&self) -> usize {
+        self.at_hand.len()
+    }
+
     /// A session is at hand from here on.
     pub fn take(&mut self, session: Session) {
         let id = session.id.clone();

@@ -151,7 +151,7 @@ impl Core {
             self.outbox.write(write);
         }
         let (table, key) = (Table::Entries, pack::checkpoint_key(session));
-        self.outbox.write(Write::Put { table, key, value: place.text.clone() });
+        self.outbox.write(Write::Pack { table, key, value: place.text.clone() });
         if let Some(taken) = self.sessions.get_mut(session) {
             taken.session.has_checkpoint(&place);
             // Its head names the checkpoint, so it is written anew.

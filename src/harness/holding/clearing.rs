@@ -39,7 +39,7 @@ impl Holding {
         }
         let place = core.session(session).and_then(Session::checkpoint);
         let until = place.as_ref().map(|place| place.seq + 1);
-        let rows = Read { until, ..pack::loose(session) };
+        let rows = pack::loose(session).within(Some(1), until);
         let after = After::Erase { command, session: session.into(), place };
         reads.read_after_commit(core, vec![rows, Read::all(Table::Files, Vec::new())], after);
     }

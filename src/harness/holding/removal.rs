@@ -4,7 +4,7 @@
 //! of that moment sees to it, be it at a later start. Leaves to others: how long that is (`core/removed`).
 
 use crate::harness::core::removed::{UNDO_MS, delete};
-use crate::harness::core::{Core, Lifecycle};
+use crate::harness::core::{Core, Lifecycle, tasks};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
 use crate::harness::reads::Reads;
@@ -52,6 +52,7 @@ impl Holding {
             for table in [Table::Entries, Table::Heads, Table::Drafts] {
                 core.outbox.write(delete(table, session));
             }
+            core.outbox.write(tasks::no_row(session));
         }
         for session in &gone {
             core.sessions.remove(session);

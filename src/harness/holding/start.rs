@@ -13,7 +13,8 @@ use crate::harness::config::{Config, IfRunning};
 use crate::harness::core::arrival::ARRIVING;
 use crate::harness::core::integrity::Head;
 use crate::harness::core::stored::{FORMAT_KEY, STOPPED_KEY, check_format, format_write, stopped_until};
-use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, outbox};
+use crate::harness::core::tasks::TASKS_KEY;
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, outbox, tasks};
 use crate::harness::holding::Holding;
 use crate::harness::reads::{After, Reads, Waiting};
 use crate::harness::runner::Runner;
@@ -51,6 +52,8 @@ pub(in crate::harness) struct Start {
     before: Lifecycle,
     /// The epoch's row as it was read.
     stored_epoch: Option<String>,
+    /// Whether each task that is not over has its row.
+    tasks_have_rows: bool,
     holder: Option<String>,
 }
 
@@ -103,8 +106,13 @@ impl Holding {
     }
 
     pub(in crate::harness) fn begin(&mut self, core: &mut Core, aim: Aim) {
-        self.start =
-            Some(Start { aim, before: core.state.lifecycle.clone(), stored_epoch: None, holder: None });
+        self.start = Some(Start {
+            aim,
+            before: core.state.lifecycle.clone(),
+            stored_epoch: None,
+            tasks_have_rows: false,
+            holder: None,
+        });
         // The lock may still be ours until a stop before is stored.
         core.outbox.act_after_commit(Action::Lock { name: core.options.name.clone(), steal: false });
     }
@@ -116,7 +124,7 @@ impl Holding {
         if let Some(start) = &mut self.start {
             start.holder = (!granted).then(String::new);
             let meta = |key: &str| Read::all(Table::Meta, vec![key.into()]);
-            let rows = [FORMAT_KEY, "epoch", "holder", STOPPED_KEY].map(meta).to_vec();
+            let rows = [FORMAT_KEY, "epoch", "holder", STOPPED_KEY, TASKS_KEY].map(meta).to_vec();
             reads.read(core, rows, After::Epoch);
         }
     }
@@ -145,12 +153,14 @@ impl Holding {
             let error = ErrorInfo::new(Code::NotRunning, "the agent was stopped").hint("call startAgent");
             return self.refuse_start(core, &error);
         }
+        start.tasks_have_rows = stored.is_some() && first(4) == stored;
         start.stored_epoch = stored;
         core.epoch = before + 1;
         let expected = outbox::expect(Table::Meta, vec!["epoch".into()], start.stored_epoch.clone());
         let put = |key: &str, value: String| Write::Put { table: Table::Meta, key: vec![key.into()], value };
         let writes = vec![
             put("epoch", core.epoch.to_string()),
+            put(TASKS_KEY, core.epoch.to_string()),
             put("holder", core.options.holder.clone()),
             format_write(),
         ];
@@ -175,11 +185,10 @@ impl Holding {
     pub(in crate::harness) fn look_around(&mut self, core: &mut Core, reads: &mut Reads) {
         let all = |table: Table| Read::all(table, Vec::new());
         let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
-        reads.read(
-            core,
-            vec![all(Table::Heads), all(Table::Keys), all(Table::Files), arriving],
-            After::Around,
-        );
+        let of_tasks = tasks::of_tasks(self.start.as_ref().is_some_and(|start| start.tasks_have_rows));
+        let [before, behind] = tasks::heads_of_others();
+        let all = vec![before, behind, all(Table::Keys), all(Table::Files), arriving, of_tasks];
+        reads.read(core, all, After::Around);
     }
 
     pub(in crate::harness) fn started(

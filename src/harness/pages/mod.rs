@@ -448,7 +448,7 @@ impl Pages {
                 }
                 match step.row {
                     None => job.answer(core, Ok(step.done.value)),
-                    Some((header, entry, row)) => self.stored_outcome(core, &job, &header, &entry, &row),
+                    Some((header, entry, row)) => self.stored_outcome(core, &job, &header, entry, &row),
                 }
             }
             // Another tab was quicker: its changes are read, and this is worked out again.
@@ -462,17 +462,17 @@ impl Pages {
         }
     }
 
-    fn stored_outcome(&mut self, core: &mut Core, job: &Job, header: &Header, entry: &Entry, row: &Row) {
+    fn stored_outcome(&mut self, core: &mut Core, job: &Job, header: &Header, entry: Entry, row: &Row) {
         let Owner::Run(RunCall { session, .. }) = &job.owner else { return };
         let accepted =
-            core.sessions.get_mut(session).map(|slot| slot.session.accept(header, Some(entry), row));
+            core.sessions.get_mut(session).map(|slot| slot.session.accept(header, Some(&entry), row));
         match accepted {
             Some(Ok(())) => {
                 if let Some(slot) = core.sessions.get_mut(session) {
                     slot.written = header.seq;
                 }
                 let (session, run) = (session.clone(), header.run.clone());
-                core.follows.next.push_back(Next::Stored { session, run, entry: Box::new(entry.clone()) });
+                core.follows.next.push_back(Next::Stored { session, run, entry: Box::new(entry) });
             }
             Some(Err(error)) => core.fail(error),
             None => {}

@@ -6,9 +6,9 @@
 
 use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD};
 use crate::harness::core::removed::removed_by;
-use crate::harness::core::states::{is_once, with_verdict};
+use crate::harness::core::states::with_verdict;
 use crate::harness::core::stored::{STOPPED_KEY, stopped_until};
-use crate::harness::core::{Core, Lifecycle};
+use crate::harness::core::{Core, Lifecycle, tasks};
 use crate::harness::reads::judge::judge_head;
 use crate::harness::reads::{After, Listing, Reads};
 use crate::journal::canonical::Integrity;
@@ -45,7 +45,7 @@ fn heads_read(
         }
         let believed = core.believed(id, &head);
         let removed = believed.and_then(removed_by).is_some();
-        if !removed && !believed.is_some_and(is_once) {
+        if !removed {
             match of {
                 Listing::Grants => told.extend(granted(core, id, &head, stopped)),
                 _ => told.extend(listed(core, id, head, of == Listing::Verified, held)),
@@ -56,13 +56,13 @@ fn heads_read(
         }
     }
     for id in core.sessions.ids() {
-        if core.is_written_before(&id, asked) && !has_head(rows, &id) {
+        if core.is_written_before(&id, asked) && !tasks::is_task(&id) && !has_head(rows, &id) {
             core.found_damage(&id, Damage::of_head(NO_HEAD));
         }
     }
     // Of some even the head is gone.
     for id in core.sessions.damaged() {
-        if of != Listing::Grants && !has_head(rows, &id) {
+        if of != Listing::Grants && !tasks::is_task(&id) && !has_head(rows, &id) {
             told.extend(listed(core, &id, Head::parse(""), of == Listing::Verified, held));
         }
     }
@@ -120,13 +120,15 @@ const FIRST_ROWS: u64 = 64;
 
 /// What is read for each list.
 fn all_heads() -> Vec<Read> {
-    vec![Read::all(Table::Heads, Vec::new()), Read::all(Table::Meta, vec![STOPPED_KEY.into()])]
+    let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
+    let [before, behind] = tasks::heads_of_others();
+    vec![before, behind, stopped]
 }
 
 /// What tells whether there are rows of a session, loose or packed.
 fn first_rows(id: &str) -> [Read; 2] {
     let loose = Read::all(Table::Entries, vec![id.into()]);
-    [Read { from: Some(0), until: Some(FIRST_ROWS), ..loose }, pack::packs(id, 0, Some(FIRST_ROWS))]
+    [loose.within(Some(0), Some(FIRST_ROWS)), pack::packs(id, 0, Some(FIRST_ROWS))]
 }
 
 /// Whether there is a head of this session among the rows that were read.
@@ -161,7 +163,8 @@ impl Reads {
         signatures: Option<&[String]>,
     ) {
         let mut lacking = core.sessions.damaged();
-        lacking.retain(|id| of != Listing::Grants && !core.sessions.has(id) && !has_head(rows, id));
+        let is_listed = |id: &str| of != Listing::Grants && !tasks::is_task(id);
+        lacking.retain(|id| is_listed(id) && !core.sessions.has(id) && !has_head(rows, id));
         let firsts = rows.get(2..).unwrap_or_default();
         if firsts.is_empty() && !lacking.is_empty() {
             let reads = all_heads().into_iter().chain(lacking.iter().flat_map(|id| first_rows(id))).list();

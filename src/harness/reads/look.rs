@@ -426,7 +426,7 @@ impl Reads {
     /// What was done before is told with the rest: it is read behind the commits that are on their way.
     fn look_at_entries(&mut self, core: &mut Core, waiting: Waiting, from: Option<u64>, until: Option<u64>) {
         let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
-        let mut reads = vec![Read { from, until, ..of(Table::Entries) }, of(Table::Heads)];
+        let mut reads = vec![of(Table::Entries).within(from, until), of(Table::Heads)];
         reads.push(match from {
             Some(from) => pack::packs(&waiting.session, from, until),
             None => of(Table::Drafts),

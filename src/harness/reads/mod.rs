@@ -15,7 +15,7 @@ mod told;
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
-use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
 use crate::journal::pack;
 use crate::list::Listed;
 use crate::maps::Few;
@@ -92,12 +92,21 @@ pub(in crate::harness) enum Archiving {
 
 impl After {
     /// Whether the first rows that are read for it are a session's entries.
-    pub(in crate::harness) fn reads_entries(&self) -> bool {
+    fn reads_entries(&self) -> bool {
         matches!(self, After::Load { .. } | After::Look(_) | After::Erase { .. } | After::Archive { .. })
     }
 
+    /// The rows as if each kind of them were read at once.
+    pub(in crate::harness) fn gathered(&self, rows: Vec<Rows>) -> Vec<Rows> {
+        match self {
+            After::Around | After::List { .. } => tasks::joined(rows),
+            _ if self.reads_entries() => self.unpacked(rows),
+            _ => rows,
+        }
+    }
+
     /// The rows as they were before they were packed; of a part of a journal no more than was asked for.
-    pub(in crate::harness) fn unpacked(&self, mut rows: Vec<Rows>) -> Vec<Rows> {
+    fn unpacked(&self, mut rows: Vec<Rows>) -> Vec<Rows> {
         if let After::Look(waiting) = self
             && let Some(from) = waiting.from
             && let Some(mut packs) = rows.get_mut(2).map(std::mem::take)

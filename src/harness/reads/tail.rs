@@ -64,7 +64,7 @@ impl Reads {
     /// Reads what a page begins with: where the journal ends.
     pub(in crate::harness) fn look_at_end(&mut self, core: &mut Core, mut waiting: Waiting) {
         let [entries, heads, drafts, checkpoint] = whole_of(&waiting.session, false);
-        let reads = vec![Read { until: Some(1), ..entries }, heads, drafts, checkpoint];
+        let reads = vec![entries.within(Some(1), Some(1)), heads, drafts, checkpoint];
         waiting.tail = Some(Tail::default());
         self.read(core, reads, After::Look(Box::new(waiting)));
     }
@@ -103,7 +103,7 @@ impl Reads {
                 // One more than the head names: an earlier head is seen by that.
                 let until = if had == 0 { until + 1 } else { until };
                 let (from, until) = (Some(tail.from), Some(until));
-                let mut reads = vec![Read { from, until, ..of(Table::Entries) }];
+                let mut reads = vec![of(Table::Entries).within(from, until)];
                 if archived {
                     reads.extend([of(Table::Heads), pack::packs(&waiting.session, tail.from, until)]);
                     (waiting.from, waiting.until) = (from, until);

@@ -6,7 +6,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::refused::no_session;
-use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
 use crate::harness::runner::Runner;
 use crate::harness::runner::files::has_files;
 use crate::harness::runner::not_configured;
@@ -324,7 +324,7 @@ impl Runner {
         given: Members<'_>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let session = ["once_", fresh].concat();
+        let session = tasks::session_of(fresh);
         let mut args = core.as_operator()?;
         args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
         args.maybe_text("modelId", self.setup.config.model_id(None));

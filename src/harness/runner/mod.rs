@@ -187,6 +187,7 @@ impl Runner {
     pub(in crate::harness) fn advance(&mut self, core: &mut Core, session: &str) {
         self.decide_all(core, session);
         core.let_go_of_once(session);
+        core.let_go_of_idle(session);
         // It began to wait for a person, or the person has answered.
         if core.is_suspended() != core.state.told_suspended {
             core.outbox.tell_after_commit(core.status_notice());

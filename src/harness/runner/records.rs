@@ -9,7 +9,7 @@ use crate::find::beginning;
 use crate::harness::core::operators::parse_operator;
 use crate::harness::core::refused::no_session;
 use crate::harness::core::removed::delete;
-use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, tasks};
 use crate::harness::runner::Runner;
 use crate::journal::{Ask, Entry, StoppedBy, redact};
 use crate::list::Listed;
@@ -143,6 +143,11 @@ impl Runner {
                 self.free_id(core, &record::session_id(Some(&begin(&project)), &begin(&provider), core.now))
             }
         };
+        if tasks::is_task(&session) {
+            let error =
+                ErrorInfo::new(Code::InvalidArguments, "ids that begin with \"once_\" are those of tasks");
+            return Err(error.hint("choose another, or call runOnce"));
+        }
         if redact::text(&session, &[]).is_some() {
             let error = ErrorInfo::new(Code::InvalidArguments, "the session's id looks like a secret");
             return Err(error.hint("it is put on record: choose another"));
@@ -179,6 +184,7 @@ impl Runner {
         self.adopt(core, &session, fresh, adopted);
         let state = core.session(&session).and_then(Session::state).unwrap_or_default();
         core.reply_value(command, &state);
+        core.let_go_of_idle(&session);
         Ok(())
     }
 
@@ -200,8 +206,9 @@ impl Runner {
         core.sessions.has(session) || core.sessions.head(session).is_some() || damaged || arrives
     }
 
-    /// This id, or the next one like it that no session has.
+    /// This id, or the next one like it that no session has, and that no task can have.
     pub(in crate::harness) fn free_id(&self, core: &Core, id: &str) -> String {
+        let id = tasks::without_task(id);
         let (mut free, mut number) = (id.to_owned(), 1);
         while self.knows(core, &free) {
             number += 1;

@@ -237,8 +237,7 @@ fn a_newer_row_is_no_damage() {
     let (key, row) = rows.into_iter().last().unwrap();
     let mut lines: Vec<String> = row.split('\n').map(Into::into).collect();
     lines[0] = lines[0].replace(&format!("\"v\":{FORMAT}"), &format!("\"v\":{}", FORMAT + 1));
-    let before =
-        store.read(&Read { from: Some(last - 1), ..Read::all(Table::Entries, vec!["default".into()]) });
+    let before = store.read(&Read::all(Table::Entries, vec!["default".into()]).within(Some(last - 1), None));
     let before = before[0].1.split('\n').nth(3).unwrap();
     let digest = Sha256::digest(format!("{before}\n{}\n{}", lines[0], lines[2]));
     lines[3] = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -859,7 +858,7 @@ fn a_damaged_session_that_another_tab_has_removed_is_listed_no_more() {
             let mut page = Desk::on(store, now + 1_000, "ann");
             page.must("sessions.archive", json!({ "id": "idle" }));
             (store, _) = (page.store, page.now);
-            let loose = Read { from: Some(0), ..Read::all(Table::Entries, vec!["idle".into()]) };
+            let loose = Read::all(Table::Entries, vec!["idle".into()]).within(Some(0), None);
             assert_eq!(store.read(&loose), Rows::new(), "{why}: all its rows are packed");
         }
         match kind {

@@ -36,6 +36,8 @@ pub struct Desk {
     pub asked: Value,
     /// How many rows of journals were read.
     pub read: usize,
+    /// How many heads of sessions were read.
+    pub heads: usize,
     /// The key that signs has this name; the store's own has none.
     pub key: Option<&'static str>,
     /// Whether there is a key.
@@ -72,6 +74,7 @@ impl Desk {
             streams: Vec::new(),
             asked: Value::Null,
             read: 0,
+            heads: 0,
             key: None,
             signs: true,
             held: false,
@@ -155,8 +158,13 @@ impl Desk {
                 }
                 Action::Read { id, reads } => {
                     let rows: Vec<_> = reads.iter().map(|read| self.store.read(read)).collect();
-                    let journal = reads.iter().zip(&rows).filter(|(read, _)| read.table == Table::Entries);
-                    self.read += journal.map(|(_, rows)| rows.len()).sum::<usize>();
+                    for (read, rows) in reads.iter().zip(&rows) {
+                        match read.table {
+                            Table::Entries => self.read += rows.len(),
+                            Table::Heads => self.heads += rows.len(),
+                            _ => {}
+                        }
+                    }
                     let read = Input::Read { read: id, result: Ok(rows) };
                     match &mut self.late {
                         Some(late) => late.push(read),

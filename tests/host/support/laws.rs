@@ -125,7 +125,7 @@ impl Journal {
         let mut packed = Rows::new();
         for write in &commit.writes {
             match write {
-                Write::Put { table: Table::Entries, key, value } if *key == checkpoint_key(SESSION) => {
+                Write::Pack { table: Table::Entries, key, value } if *key == checkpoint_key(SESSION) => {
                     self.is_a_checkpoint(value)?;
                 }
                 Write::Pack { key, value, .. } => {
@@ -210,7 +210,7 @@ impl Journal {
         law(missing.is_empty(), || format!("the bytes of {missing:?} are not there"))?;
         self.page_tools_made_their_change(commit, pages > 0)?;
         let rows = Read::all(Table::Entries, vec![SESSION.into()]);
-        let next = Read { from: Some(self.fold.seq()), ..rows };
+        let next = rows.within(Some(self.fold.seq()), None);
         let stored = disk.read(&next).len();
         law(stored <= 1, || format!("rows after {} that were not told", self.fold.seq()))
     }

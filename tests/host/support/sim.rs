@@ -791,8 +791,7 @@ impl World {
                 before.extend(self.disk.read(&Read::all(Table::Entries, key.clone())));
             }
             if let Write::DeleteRange { table, prefix, from, until } = write {
-                let range =
-                    Read { from: Some(*from), until: Some(*until), ..Read::all(*table, prefix.clone()) };
+                let range = Read::all(*table, prefix.clone()).within(Some(*from), Some(*until));
                 before.extend(self.disk.read(&range));
             }
         }
