@@ -110,6 +110,7 @@ export class LodgerError extends Error {
  * - `unsupported_file`: A file that the model, or any model, does not take.
  * - `file_too_large`: A file is too large, or there are too many.
  * - `file_not_found`: No file of this id is in the workspace, or its bytes are lost.
+ * - `too_large`: A message, an answer or a result is larger than the workspace's limits allow.
  * - `tool_not_found`: No tool has this name.
  * - `duplicate_tool`: A tool of this name is registered already.
  * - `invalid_tool`: The tool's definition is not usable.
@@ -158,7 +159,7 @@ export type ErrorCode =
   | "busy" | "ownership_lost" | "holder_unreachable" | "panicked" | "insecure_context"
   // what the page sent
   | "unknown_command" | "invalid_arguments" | "invalid_config" | "empty_message" | "run_not_found" | "message_not_found"
-  | "unsupported_file" | "file_too_large" | "file_not_found"
+  | "unsupported_file" | "file_too_large" | "file_not_found" | "too_large"
   | "session_not_found" | "session_exists" | "invalid_transition" | "benched" | "operator_required" | "record_not_found"
   | "nothing_to_resume"
   // tools
@@ -198,6 +199,8 @@ export interface WorkspaceOptions {
   target?: EventTarget | null;
   /** Who works here: sessions belong to one. Default: `{ subject: "local" }`. `null`: nobody, and then no session can be reached. */
   operator?: Operator | null;
+  /** How large things may be: what is larger is refused before it can freeze the page. Each tab has its own. */
+  limits?: Limits;
   /**
    * Where the agent works: in the page, or in a worker of its own, so that a busy page does not slow it and a hidden one does
    * not stop its clock. Tools, DOM and events stay in the page; a bad tool is told by `agent:error` there. Where Trusted Types are
@@ -206,6 +209,29 @@ export interface WorkspaceOptions {
   host?: "page" | "worker";
   /** The wall clock, for tests. Default `Date.now`, fake ones included. When it goes back, deadlines still hold. Not with a worker. */
   now?: () => number;
+}
+
+/**
+ * How large things may be, each a whole number from 1 to 2147483647. A megabyte is 1,048,576 bytes. What is larger ends with
+ * `too_large`, whose message names the limit. Files have limits of their own.
+ */
+export interface Limits {
+  /**
+   * What an answer of the model says: texts, thinking and arguments. With all that its provider sends around it it may have four
+   * times that. More ends the connection and the run; what was shown stays, and 512 KB of it go back to the model. Default 16 MB.
+   */
+  answerBytes?: number;
+  /** The arguments of one call of the model. More ends the answer in the same way. Default 4 MB. */
+  argumentBytes?: number;
+  /** How many tools an answer may call. More ends it in the same way, and none of them is run. Default 128. */
+  callsPerAnswer?: number;
+  /** What this page gives with a message, or with any other command: all of it as JSON, but no files. Default 8 MB. */
+  messageBytes?: number;
+  /**
+   * What a function of this page gives back, as JSON: a tool's result, an answer to `tools.resolve`. Of a tool that gives more the
+   * call fails, and the model is told so. Default 16 MB.
+   */
+  resultBytes?: number;
 }
 
 // ---------------------------------------------------------------- workspace
@@ -250,9 +276,10 @@ export interface Workspace extends EventTarget {
   /**
    * Changes the given members, from the next model call on; `null` gives one its default back. What was changed stays so when another
    * tab that joined goes on. But functions stay in the tab that gave them and fail when it is closed (`not_configured`); and a tab
-   * that goes on has its own `provider`, with `model` and all else that goes with it.
+   * that goes on has its own `provider`, with `model` and all else that goes with it. No key goes from tab to tab: where another tab
+   * has the agent, a provider has no `apiKey`, `headers` or `fetch` here. Give its key to `keys.set` before.
    *
-   * @throws {LodgerError} `not_running`
+   * @throws {LodgerError} `not_running`, `invalid_config`, `too_large`
    */
   configureAgent(patch: { [K in Exclude<keyof AgentConfig, "ifRunning" | "resume">]?: AgentConfig[K] | null }): Promise<void>;
   /** Interrupts what runs, then stops. A stopped agent stays stopped. */
@@ -261,7 +288,7 @@ export interface Workspace extends EventTarget {
   /**
    * Sends a message and resolves once it is accepted; the answer comes by events, `view()`, or the `Run`.
    *
-   * @throws {LodgerError} `not_running`, `busy`, `empty_message`, `invalid_schema`, `aborted` (the signal was aborted
+   * @throws {LodgerError} `not_running`, `busy`, `empty_message`, `too_large`, `invalid_schema`, `aborted` (the signal was aborted
    * before, or it was interrupted while its files were read); of its files `unsupported_file`, `file_too_large`, `quota_exceeded`, and `invalid_arguments` where one is empty
    * or cannot be read.
    */
@@ -1398,7 +1425,7 @@ export interface Sessions {
 export interface Keys {
   /**
    * Keeps a key, in place of the one there was. `provider`: a kind, or a name in `providers`. An agent that
-   * runs takes it from the next model call on.
+   * runs, here or in another tab, takes it from the next model call on. The key stays in this tab and in the vault.
    *
    * @throws {LodgerError} `invalid_arguments`, `insecure_context` (there is no encryption), `storage_unavailable`,
    * `storage_failed`, `quota_exceeded`.

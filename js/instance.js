@@ -166,7 +166,7 @@ export function createInstances(glue, locate) {
   }
 
   /** A channel to a new host in the current instance, which works with those of other tabs. */
-  function connect(name, { storage, durability, pageTools, onStorageLost, now, title }) {
+  function connect(name, { storage, durability, pageTools, limits, onStorageLost, now, title }) {
     return async (deliver) => {
       const made = ensure();
       // Which it needs at once, for as long as the module takes.
@@ -179,7 +179,7 @@ export function createInstances(glue, locate) {
         if (message.t === "closed" && message.error?.code === "panicked") return condemn(home, message.error);
         deliver(message);
       };
-      const options = { storage, durability, onStorageLost, pageTools, scope: host.scope };
+      const options = { storage, durability, onStorageLost, pageTools, ...limits, scope: host.scope };
       const end = () => {
         home.hosts.delete(host);
         dispose(host.scope);

@@ -7,13 +7,16 @@ import { overPort } from "./tabs/channel.js";
 import { operatorOf, revive, shut, Workspace } from "./client/workspace.js";
 import { inOneTask, pageTitle } from "./host/env.js";
 import { failure, onlyKnown } from "./protocol/error.js";
+import { LIMITS } from "./protocol/json.js";
 import { createInstances } from "./instance.js";
 import { commandArguments, noWorkspace } from "./client/invoke.js";
 import { STOPPED } from "./protocol/status.js";
 
 // Those that stay as they are while a workspace is open; the last one is of the moment in which it is opened.
-const LASTING = ["storage", "durability", "pageTools", "target", "operator", "host", "now"];
+const LASTING = ["storage", "durability", "pageTools", "target", "operator", "limits", "host", "now"];
 const OPTIONS = [...LASTING, "onStorageLost"];
+// Of those that are objects, what makes two of them the same.
+const MEMBERS = { operator: ["subject", "issuer", "expiresAt"], limits: Object.keys(LIMITS) };
 
 /**
  * The exported functions. Long because they share the workspaces that are open.
@@ -28,7 +31,7 @@ export function createPackage(glue, locate, makeWorker) {
   if (makeWorker && globalThis.document) inOneTask(foresee);
 
   /** A channel to a host in a worker of its own. */
-  function connectWorker(name, { storage, durability, pageTools, onStorageLost }) {
+  function connectWorker(name, { storage, durability, pageTools, limits, onStorageLost }) {
     return async (deliver) => {
       const module = await sendable();
       let worker;
@@ -39,7 +42,7 @@ export function createPackage(glue, locate, makeWorker) {
       }
       const lost = ({ message }) => deliver({ t: "closed", error: { code: "wasm_unavailable", message: `The worker of lodger cannot work: ${message ?? "it does not load"}.`, retryable: true } });
       worker.onerror = lost;
-      worker.postMessage({ name, storage, durability, pageTools, onStorageLost, title: pageTitle(), source: module });
+      worker.postMessage({ name, storage, durability, pageTools, limits, onStorageLost, title: pageTitle(), source: module });
       return overPort(worker, deliver);
     };
   }
@@ -56,7 +59,8 @@ export function createPackage(glue, locate, makeWorker) {
     while (records.get(name)?.ending) await records.get(name).ending;
     const record = records.get(name) ?? newRecord(name, options);
     for (const key of LASTING) {
-      const same = (key !== "operator" && options[key] === record.options[key]) || (key === "operator" && sameOperator(options.operator, operatorOf(record.workspace)));
+      const known = key === "operator" ? operatorOf(record.workspace) : record.options[key];
+      const same = key in MEMBERS ? alike(options[key], known, MEMBERS[key]) : options[key] === known;
       if (given[key] !== undefined && !same) {
         throw failure("invalid_config", `The workspace "${name}" is open with another ${key}.`, "Close it everywhere in this page first, or open it with the same options.");
       }
@@ -84,6 +88,7 @@ export function createPackage(glue, locate, makeWorker) {
       connect: (options.host === "worker" ? connectWorker : connect)(name, options),
       target: options.target,
       operator: options.operator,
+      limits: options.limits,
       sure: options.host === "worker" && options.onStorageLost === "reject",
       release: () => giveBack(name, record),
       onEnd: () => {
@@ -148,17 +153,22 @@ function checkName(name, what) {
 
 function checkOptions(given) {
   onlyKnown(given, OPTIONS, "openWorkspace's options", "invalid_config");
-  const { storage = "indexeddb", durability = "relaxed", pageTools = true, target = globalThis.document ?? null, operator, host = "page", now, onStorageLost = "open" } = given;
+  const { storage = "indexeddb", durability = "relaxed", pageTools = true, target = globalThis.document ?? null, operator, limits = {}, host = "page", now, onStorageLost = "open" } = given;
   const refuse = (name, wanted) => failure("invalid_config", `openWorkspace: ${name} must be ${wanted}.`);
   if (storage !== "indexeddb" && storage !== "memory") throw refuse("storage", '"indexeddb" or "memory"');
   if (durability !== "relaxed" && durability !== "strict") throw refuse("durability", '"relaxed" or "strict"');
   if (typeof pageTools !== "boolean") throw refuse("pageTools", "true or false");
   if (target !== null && typeof target?.dispatchEvent !== "function") throw refuse("target", "an EventTarget or null");
+  onlyKnown(limits, MEMBERS.limits, "openWorkspace's limits", "invalid_config");
+  for (const [name, limit = 1] of Object.entries(limits)) {
+    if (!Number.isInteger(limit) || limit < 1 || limit >= 2 ** 31) throw refuse(`limits.${name}`, "a whole number from 1 to 2147483647");
+  }
   if (host !== "page" && host !== "worker") throw refuse("host", '"page" or "worker"');
   if (now !== undefined && typeof now !== "function") throw refuse("now", "a function");
   if (onStorageLost !== "open" && onStorageLost !== "reject") throw refuse("onStorageLost", '"open" or "reject"');
   if (host === "worker" && now) throw refuse("now", 'absent with host: "worker"');
-  return { storage, durability, pageTools, target, operator, host, now, onStorageLost };
+  const all = Object.fromEntries(MEMBERS.limits.map((name) => [name, limits[name] ?? LIMITS[name]]));
+  return { storage, durability, pageTools, target, operator, limits: all, host, now, onStorageLost };
 }
 
-const sameOperator = (a, b) => a === b || (a && b && ["subject", "issuer", "expiresAt"].every((member) => a[member] === b[member]));
+const alike = (a, b, members) => a === b || (a && b && members.every((member) => a[member] === b[member]));

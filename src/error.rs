@@ -93,6 +93,8 @@ codes! {
     FileTooLarge = "file_too_large", retry false;
     /// No file of this id is in the workspace, or its bytes are lost.
     FileNotFound = "file_not_found", retry false;
+    /// A message, an answer or a result is larger than the workspace's limits allow.
+    TooLarge = "too_large", retry false;
 
     // Tools.
     /// No tool has this name.

@@ -5,19 +5,23 @@
 // signal fires, and its reader or iterator is let go. When a tool ends too late, just that is told.
 // Leaves to others: what an answer leads to.
 
-import { NotJson, toJson } from "../protocol/json.js";
+import { NotJson, tooLarge, toJson } from "../protocol/json.js";
+
+/** How much is kept of what was thrown, in characters. */
+const WORDS = 2 ** 17;
 
 /** What was thrown, as plain data; a page may throw anything. */
 function thrown(error) {
-  if (typeof error === "string") return { name: "Error", message: error };
+  if (typeof error === "string") return { name: "Error", message: error.slice(0, WORDS) };
   try {
     if (error !== null && typeof error === "object" && typeof error.message === "string") {
-      const { name, message, code } = error;
-      const info = { name: typeof name === "string" && name ? name : "Error", message: message || `${name ?? "Error"}` };
+      const { name, message, code, hint } = error;
+      const info = { name: typeof name === "string" && name ? name : "Error", message: (message || `${name ?? "Error"}`).slice(0, WORDS) };
       if (typeof code === "string") info.code = code;
+      if (typeof hint === "string") info.hint = hint.slice(0, WORDS);
       return info;
     }
-    return { name: "Error", message: (typeof error === "object" && JSON.stringify(error)) || String(error) };
+    return { name: "Error", message: (typeof error === "object" && toJson(error, "it", ["", WORDS])) || String(error).slice(0, WORDS) };
   } catch {
     return { name: "Error", message: "it threw something that cannot be shown" };
   }
@@ -29,10 +33,15 @@ export class Functions {
   #last = 0;
   #running = new Map(); // call id -> AbortController
   #send;
+  #limits;
 
-  /** @param {(message: object) => void} send */
-  constructor(send) {
+  /**
+   * @param {(message: object) => void} send
+   * @param {typeof import("../protocol/json.js").LIMITS} limits
+   */
+  constructor(send, limits) {
     this.#send = send;
+    this.#limits = limits;
   }
 
   /** What stands for a function in a message. */
@@ -83,7 +92,9 @@ export class Functions {
       const target = this.#functions.get(fn);
       const call = KINDS[kind];
       if (!target || !call) throw new Error(`there is no function ${fn} of kind ${kind}`);
-      const value = await call(target, json === undefined ? undefined : JSON.parse(json), signal, send, body);
+      const { resultBytes, answerBytes } = this.#limits;
+      const given = json === undefined ? undefined : JSON.parse(json);
+      const value = await call(target, given, (value, what) => toJson(value, what, ["resultBytes", resultBytes]), { signal, send, body, most: 4 * answerBytes });
       if (value !== undefined) answer = { json: value };
     } catch (error) {
       answer = { error: thrown(error) };
@@ -93,43 +104,44 @@ export class Functions {
   }
 }
 
+/** Each gets the function, what it is called with, what makes JSON of its value, and `most`: how many bytes of an answer it may give. */
 const KINDS = {
-  async tool(execute, { args, toolCallId, runId }, signal, send) {
-    const onProgress = (progress) => send({ t: "progress", json: toJson(progress, "progress") ?? "null" });
+  async tool(execute, { args, toolCallId, runId }, json, { signal, send }) {
+    const onProgress = (progress) => send({ t: "progress", json: json(progress, "progress") ?? "null" });
     const value = await execute(args, { signal, toolCallId, runId, onProgress });
     try {
-      return toJson(value, "result");
+      return json(value, "result");
     } catch (error) {
       if (error instanceof NotJson) throw Object.assign(error, { name: "TypeError", code: "tool_failed" });
       throw error;
     }
   },
 
-  async validate(wrong, { args }) {
-    return toJson(await wrong(args), "validate()");
+  async validate(wrong, { args }, json) {
+    return json(await wrong(args), "validate()");
   },
 
-  async decide(decide, request) {
-    return toJson(await decide(request), "decide()");
+  async decide(decide, request, json) {
+    return json(await decide(request), "decide()");
   },
 
-  async explain(explanation, { args }) {
-    return text(await explanation(args), "explanation()");
+  async explain(explanation, { args }, json) {
+    return text(json, await explanation(args), "explanation()");
   },
 
-  async lookup(lookup, { args, toolCallId }) {
-    return toJson(await lookup(args, { toolCallId }), "lookup()");
+  async lookup(lookup, { args, toolCallId }, json) {
+    return json(await lookup(args, { toolCallId }), "lookup()");
   },
 
-  async instructions(give) {
-    return text(await give(), "instructions()");
+  async instructions(give, _, json) {
+    return text(json, await give(), "instructions()");
   },
 
-  async apiKey(give, { refused }) {
-    return text(await give({ refused }), "apiKey()", { code: "auth" });
+  async apiKey(give, { refused }, json) {
+    return text(json, await give({ refused }), "apiKey()", { code: "auth" });
   },
 
-  async fetch(fetch, { url, method, headers, credentials }, signal, send, body) {
+  async fetch(fetch, { url, method, headers, credentials }, _, { signal, send, body, most }) {
     // A redirect that is followed takes the key along.
     const init = { method, headers, body, signal, redirect: "manual" };
     if (credentials !== undefined) init.credentials = credentials;
@@ -142,20 +154,25 @@ const KINDS = {
     // A page's own fetch may not know the signal.
     const cancel = () => reader.cancel().catch(() => {});
     signal.addEventListener("abort", cancel);
+    const took = counter(most);
     try {
       for (;;) {
         const { done, value } = await reader.read();
         if (done || signal.aborted) return;
         // A home-made response may stream something else than bytes.
         const bytes = value instanceof Uint8Array ? value : new Uint8Array(await new Response(value).arrayBuffer());
+        took(bytes.length);
         send({ t: "feed", bytes });
       }
+    } catch (error) {
+      void cancel();
+      throw error;
     } finally {
       signal.removeEventListener("abort", cancel);
     }
   },
 
-  async stream(stream, request, signal, send) {
+  async stream(stream, request, _, { signal, send, most }) {
     const chunks = await stream(request, { signal });
     const iterate = chunks?.[Symbol.asyncIterator] ?? (typeof chunks === "object" && chunks?.[Symbol.iterator]);
     if (!iterate) throw new TypeError("stream() must give an async iterable of chat chunks or strings");
@@ -169,26 +186,40 @@ const KINDS = {
     };
     if (signal.aborted) return void stop();
     signal.addEventListener("abort", stop);
+    const took = counter(most);
     try {
       for (let n = 1; ; n++) {
         const { done, value } = await iterator.next();
         if (done || signal.aborted) return;
         if (typeof value === "string") {
+          took(value.length);
           if (value) send({ t: "feed", text: value });
         } else if (value !== null && typeof value === "object") {
-          send({ t: "feed", json: toJson(value, `chunk ${n}`) });
+          const json = toJson(value, `chunk ${n}`, ["answerBytes", most]);
+          took(json.length);
+          send({ t: "feed", json });
         } else {
-          void stop();
           throw new TypeError(`stream() must give chat chunks or strings, chunk ${n} is ${value === null ? "null" : typeof value}`);
         }
       }
+    } catch (error) {
+      void stop();
+      throw error;
     } finally {
       signal.removeEventListener("abort", stop);
     }
   },
 };
 
-function text(value, what, more) {
-  if (typeof value === "string") return JSON.stringify(value);
+/** Counts what a function gives of an answer. The host may hear of it later than the function gives more. */
+function counter(most) {
+  let left = most;
+  return (bytes) => {
+    if ((left -= bytes) < 0) throw tooLarge("the answer", ["answerBytes", most]);
+  };
+}
+
+function text(json, value, what, more) {
+  if (typeof value === "string") return json(value, what);
   throw Object.assign(new TypeError(`${what} must give a string, it gave ${value === null ? "null" : typeof value}`), more);
 }

@@ -13,7 +13,7 @@ import { Functions } from "./functions.js";
 import { inOneTask } from "../host/env.js";
 import { LodgerError, errorInfo, failure, late, onlyKnown } from "../protocol/error.js";
 import { invokeOn } from "./invoke.js";
-import { checked, isPlain } from "../protocol/json.js";
+import { checked, isPlain, LIMITS } from "../protocol/json.js";
 import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
 import { STOPPED } from "../protocol/status.js";
@@ -45,7 +45,8 @@ export class Workspace extends EventTarget {
   #opening = null;
   #ended = null; // the error of every later call, once there is no way back
 
-  #functions = new Functions((message) => this.#send(message));
+  #limits;
+  #functions;
   #pending = new Map(); // command id -> request
   #lastId = 0;
   #accepting = 0; // commands under way that will give a run
@@ -86,16 +87,19 @@ export class Workspace extends EventTarget {
    * @param {(deliver: (message: object) => void) => Promise<{ send(message: object): void, close(): void }>} options.connect
    * @param {EventTarget | null} [options.target]
    * @param {object | null} [options.operator] default: the host's own
+   * @param {typeof LIMITS} [options.limits] how much the page may give
    * @param {boolean} [options.sure] it is open only when its host is
    * @param {() => Promise<void>} [options.release] what `close()` does; default: lets go at once
    * @param {() => void} [options.onEnd] it will not open again
    */
-  constructor(name, { connect, target = globalThis.document ?? null, operator, sure, release, onEnd }) {
+  constructor(name, { connect, target = globalThis.document ?? null, operator, limits = LIMITS, sure, release, onEnd }) {
     super();
     this.#name = name;
     this.#connect = connect;
     this.#target = target;
     this.#operator = operator;
+    this.#limits = limits;
+    this.#functions = new Functions((message) => this.#send(message), limits);
     this.#sure = sure;
     this.#release = release ?? (() => this.#shut());
     this.#onEnd = onEnd;
@@ -161,7 +165,7 @@ export class Workspace extends EventTarget {
       return run;
     }
     const standard = schema?.["~standard"] && standardSchema(schema, ANSWER);
-    const json = JSON.stringify(checked(standard?.json ?? schema, "schema", "invalid_schema"));
+    const json = JSON.stringify(this.#checked(standard?.json ?? schema, "schema", "invalid_schema"));
     const validate = standard && this.#functions.addOnce(standard.wrong);
     try {
       // As text: models write members in its order, which no map keeps.
@@ -275,7 +279,7 @@ export class Workspace extends EventTarget {
     if (this.#registrations.has(name) && !replace) throw duplicate(name);
     if (checkSignal(signal)?.aborted) return () => {};
     const standard = inputSchema?.["~standard"] && standardSchema(inputSchema, { what: `inputSchema of "${name}"`, whole: "arguments", wrong: `invalid arguments for ${name}`, code: "invalid_arguments" });
-    const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, ...each(() => undefined), replace }, `tool "${name}"`, "invalid_tool");
+    const args = this.#checked({ ...tool, inputSchema: standard?.json ?? inputSchema, ...each(() => undefined), replace }, `tool "${name}"`, "invalid_tool");
     if (typeof args.inputSchema === "string") throw failure("invalid_schema", `The inputSchema of "${name}" must be an object with a JSON Schema.`);
     // As text: models read the properties in their order, which no map keeps.
     if (args.inputSchema) args.inputSchema = JSON.stringify(args.inputSchema);
@@ -515,7 +519,7 @@ export class Workspace extends EventTarget {
       config = { ...config, providers: Object.fromEntries(named) };
     }
     const added = [];
-    const args = checked(config, "config", "invalid_config", (fn, path) => {
+    const args = this.#checked(config, "config", "invalid_config", (fn, path) => {
       if (!FUNCTIONS.test(path)) return { $fn: 0 }; // none: the host says what is wrong here
       const sign = give(fn);
       added.push(sign);
@@ -570,9 +574,15 @@ export class Workspace extends EventTarget {
     return this.#request(name, args).promise;
   }
 
+  /** What crosses, if that is plain data and no more than the page may give with this command. */
+  #checked(value, path, code, onFunction) {
+    const option = OPTION[path] ?? "messageBytes";
+    return checked(value, path, code, { onFunction, limit: [option, this.#limits[option]] });
+  }
+
   /** Sends a command. In direct mode the request may be settled when this returns. */
   #request(name, given, accept = (value) => value, files) {
-    const args = checked(given ?? {}, name, "invalid_arguments");
+    const args = this.#checked(given ?? {}, name, "invalid_arguments");
     const request = { settled: false, value: undefined, error: undefined };
     request.promise = new Promise((resolve, reject) => {
       request.resolve = (value) => {
@@ -837,6 +847,9 @@ export class Workspace extends EventTarget {
 }
 
 // ---------------------------------------------------------------- small things
+
+// By which limit a command goes, where that is not `messageBytes`. A file is read line by line, and may have long lines.
+const OPTION = { "tools.resolve": "resultBytes", "sessions.import": "none", "sessions.replay": "none" };
 
 // Why a session is none of "all".
 const NOT_MEANT = ["permission_denied", "session_not_found", "invalid_transition"];

@@ -37,6 +37,8 @@ const NEWER = { code: "newer_version", message: "The agent runs in another tab, 
 /** To a tab whose page was loaded after the holder's. */
 const OLDER = { code: "holder_unreachable", message: "The agent runs in another tab, with an older version of the package.", retryable: true, hint: 'Reload or close that tab, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
 
+const KEYS = { code: "invalid_config", message: "The agent runs in another tab: apiKey, headers and fetch of a provider are not sent there.", retryable: false, hint: 'Give the key to keys.set and leave it out here, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
+
 const ROBBED = { code: "holder_unreachable", message: "The tab that ran the agent did not answer: the agent was taken from it. What a tool was doing there may go on.", retryable: false, hint: "Close that tab if it does not come back." };
 
 /** The client's commands have numbers below this one, those of other tabs (`guests.js`) above our own. */
@@ -119,11 +121,19 @@ export class Tabs {
     if (name === "setOperator") this.#operator = args.operator;
     if (name === "startAgent") return this.#start(entry);
     if (name === "tools.register" || name === "tools.unregister") return this.#tool(entry);
+    if (name === "keys.set" || name === "keys.remove") entry.then = (reply) => this.#vaultChanged(reply, args.provider);
     if (name === "configureAgent") entry.then = ({ error }) => void (error || this.#configured(args));
     if (OWN.includes(name)) return this.#toHost(entry);
     // Others may follow that journal still.
     if (this.#guests && name === "sessions.attach" && !args.on) return this.#replied({ t: "reply", id });
     this.#send(entry);
+  }
+
+  /** What was done with a key is done when the agent knows it, also in another tab: that one reads the vault itself. */
+  #vaultChanged(reply, provider) {
+    if (reply.error || this.#holder?.speaks < VERSION) return;
+    this.#ask("keys.look", { provider }, () => this.#world.deliver(reply), true);
+    return {};
   }
 
   /** A command of our own: to our host, or (`away`) to that of another tab if one holds the agent. */
@@ -141,7 +151,7 @@ export class Tabs {
     const { id, name } = entry.message;
     const older = holder?.speaks < VERSION;
     const here = holder ? holder.mute || holder.tab === this.#world.id || (older && (!this.#standby || AGAIN.includes(name))) : !this.#waits;
-    if (entry.away && (here || holder?.speaks > VERSION)) return void this.#pending.delete(id);
+    if (entry.away && (here || holder?.speaks > VERSION)) return this.#replied({ t: "reply", id });
     if (holder?.speaks > VERSION) return this.#replied({ t: "reply", id, error: NEWER });
     if (older && CHANGES.includes(name)) return this.#replied({ t: "reply", id, error: OLDER });
     if (here) return this.#toHost(entry);
@@ -164,7 +174,8 @@ export class Tabs {
   }
 
   #toHolder(entry) {
-    const { name, args, files } = entry.message;
+    const { id, name, args, files } = entry.message;
+    if (name === "configureAgent" && hasKeys(args)) return this.#replied({ t: "reply", id, error: KEYS });
     entry.to = this.#holder.epoch;
     entry.tries++;
     this.#sent.set((entry.number ??= ++this.#lastNumber), entry);
@@ -683,6 +694,9 @@ const SHAPES = {
 const CHANGES = ["configureAgent", "stopAgent", "interrupt"];
 
 const repeats = ({ name, args }) => AGAIN.includes(name) || (KEYED.includes(name) && args.idempotencyKey !== undefined);
+
+/** What of a provider has its key, or is given it: any script of the origin hears what tabs say to each other. */
+const hasKeys = ({ provider, providers }) => [provider, ...Object.values(providers ?? {})].some((one) => ["apiKey", "headers", "fetch"].some((name) => one?.[name] != null));
 
 /** A configuration with something changed; `null` gives a member its default back. */
 const changed = (config, patch) => Object.fromEntries(Object.entries({ ...config, ...patch }).filter(([, value]) => value !== null));

@@ -220,6 +220,15 @@ test("a bad name or option is refused by name, a host's refusal is a LodgerError
     assert.equal(error.code, "invalid_config");
     assert.match(error.message, new RegExp(word));
   }
+  for (const [limits, word] of [[{ messageBytes: 0 }, "messageBytes"], [{ answerBytes: -1 }, "answerBytes"], [{ resultBytes: 1.5 }, "resultBytes"], [{ callsPerAnswer: "9" }, "callsPerAnswer"], [{ argumentBytes: Infinity }, "argumentBytes"], [{ messageBytes: null }, "messageBytes"], [{ messageBytes: 2 ** 31 }, "messageBytes"], [{ bytes: 1 }, "bytes"], [5, "limits"], [null, "limits"]]) {
+    const error = await rejection(p.openWorkspace("a", { limits }));
+    assert.equal(error.code, "invalid_config", JSON.stringify(limits));
+    assert.match(error.message, new RegExp(`limits.*${word}|limits`));
+  }
+  await p.openWorkspace("limited", { limits: { messageBytes: 2 ** 31 - 1, callsPerAnswer: 1, resultBytes: undefined } });
+  await p.openWorkspace("limited", { limits: { callsPerAnswer: 1, messageBytes: 2 ** 31 - 1 } });
+  await p.openWorkspace("limited");
+  assert.match((await rejection(p.openWorkspace("limited", { limits: { callsPerAnswer: 1 } }))).message, /another limits/);
   const now = () => 5;
   await p.openWorkspace("timed", { now });
   await p.openWorkspace("timed", { now });

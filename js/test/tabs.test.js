@@ -183,6 +183,84 @@ test("what was changed goes on with the agent, but no function and no provider; 
   assert.deepEqual(told({ model: "of that provider", maxTurns: 8 }), { maxTurns: 8, skills: [{ name: '"$fn"' }], temperature: 0 });
 });
 
+/** A tab that follows another one, `a`. */
+function follower() {
+  const tab = alone();
+  tab.settle();
+  tab.tabs.fromTab(words("a", { t: "holds" }));
+  tab.tabs.fromTab(words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror: [status] }]] }));
+  tab.take();
+  let n = 1;
+  return { ...tab, says: (message) => tab.tabs.fromTab(words("a", { t: "says", n: ++n, list: [["me", message]] })) };
+}
+
+test("a key is kept by the tab that was given it; another that has the agent hears its name, and the page when it has looked", () => {
+  for (const [name, args] of [["keys.set", { provider: "anthropic", key: "sk-secret" }], ["keys.remove", { provider: "anthropic" }]]) {
+    for (const answer of [{}, { error: { code: "unknown_command" } }]) {
+      const { tabs, take, says } = follower();
+      tabs.fromClient({ t: "command", id: 1, name, args });
+      assert.deepEqual(take("host"), [{ t: "command", id: 1, name, args }]);
+      tabs.fromHost({ t: "reply", id: 1 });
+      const posted = [];
+      const did = take("post");
+      posted.push(...did);
+      assert.equal(JSON.stringify(posted).includes("secret"), false);
+      const [{ t, id, name: told, args: what }] = posted;
+      assert.deepEqual([posted.length, t, told, what], [1, "command", "keys.look", { provider: "anthropic" }]);
+      says({ t: "ack", id });
+      assert.deepEqual(take("deliver"), [], "it is not done before the agent knows it");
+      says({ t: "reply", id, ...answer });
+      assert.deepEqual(take("deliver"), [{ t: "reply", id: 1 }]);
+    }
+  }
+});
+
+test("a key that is not kept is not told of, and where no other tab has the agent nobody is", () => {
+  const { tabs, take } = follower();
+  const error = { code: "insecure_context" };
+  tabs.fromClient({ t: "command", id: 1, name: "keys.set", args: { provider: "anthropic", key: "sk-secret" } });
+  take();
+  tabs.fromHost({ t: "reply", id: 1, error });
+  assert.deepEqual(take("deliver"), [{ t: "reply", id: 1, error }]);
+  const other = alone();
+  other.settle();
+  other.take();
+  other.tabs.fromClient({ t: "command", id: 1, name: "keys.set", args: { provider: "anthropic", key: "sk-secret" } });
+  other.tabs.fromHost({ t: "reply", id: 1 });
+  assert.deepEqual(other.take("deliver"), [{ t: "reply", id: 1 }]);
+  // A holder that dies meanwhile takes nothing along: the next one reads the vault.
+  const third = follower();
+  third.tabs.fromClient({ t: "command", id: 1, name: "keys.set", args: { provider: "anthropic", key: "sk-secret" } });
+  third.tabs.fromHost({ t: "reply", id: 1 });
+  third.tabs.fromTab(words("a", { t: "freed", stopped: true }));
+  third.settle();
+  assert.deepEqual(third.take("deliver").filter(({ id }) => id === 1), [{ t: "reply", id: 1 }]);
+});
+
+test("what has the key of a provider, or is given it, stays in its tab", () => {
+  const kind = { kind: "anthropic" };
+  for (const [args, refused] of [
+    [{ provider: { ...kind, apiKey: "sk-secret" } }, true], [{ provider: { ...kind, apiKey: { $fn: 1 } } }, true], [{ provider: { ...kind, headers: { "x-key": "secret" } } }, true],
+    [{ provider: { ...kind, fetch: { $fn: 1 } } }, true], [{ providers: { spare: { ...kind, apiKey: "sk-secret" } } }, true],
+    [{ provider: { ...kind, model: "m" }, providers: { spare: kind } }, false], [{ provider: { ...kind, apiKey: null } }, false], [{ provider: { kind: "custom", stream: { $fn: 1 } } }, false], [{ provider: null, providers: null }, false], [{ providers: 5, instructions: { $fn: 2 } }, false],
+  ]) {
+    const { tabs, take } = follower();
+    tabs.fromClient({ t: "command", id: 1, name: "configureAgent", args });
+    const did = { post: [], deliver: [] };
+    for (const message of take(refused ? "deliver" : "post")) did[refused ? "deliver" : "post"].push(message);
+    if (!refused) assert.deepEqual(did.post.map(({ name, args }) => [name, args]), [["configureAgent", args]]);
+    else assert.deepEqual(did.deliver.map(({ id, error }) => [id, error.code, /keys\.set/.test(error.hint)]), [[1, "invalid_config", true]], JSON.stringify(args));
+    assert.equal(JSON.stringify(take("post")).includes("secret"), false);
+  }
+  // Before it is known who has the agent it is not sent either.
+  const { tabs, take, settle } = alone();
+  tabs.fromClient({ t: "command", id: 1, name: "configureAgent", args: { provider: { ...kind, apiKey: "sk-secret" } } });
+  tabs.fromTab(words("a", { t: "holds" }));
+  tabs.fromTab(words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror: [status] }]] }));
+  settle(1);
+  assert.deepEqual(take("deliver").filter(({ t }) => t === "reply").map(({ error }) => error.code), ["invalid_config"]);
+});
+
 test("a tab that looks on, whose own host has never spoken, is told that the agent is stopped once the holder is gone", () => {
   const { tabs, take, settle, timers } = alone();
   tabs.fromTab(words("a", { t: "holds" }));

@@ -205,6 +205,9 @@ export async function use(): Promise<void> {
   if (lost) same<typeof lost.since, number | undefined>(true);
   await lost?.acknowledge();
   await openWorkspace("a", { onStorageLost: "reject" });
+  await openWorkspace("a", { limits: { answerBytes: 1, argumentBytes: 1, callsPerAnswer: 1, messageBytes: 1, resultBytes: 1 } });
+  // @ts-expect-error
+  await openWorkspace("a", { limits: { bytes: 1 } });
   ws.addEventListener("agent:notice", ({ detail }) => void (detail.kind === "storage_lost" && detail.lost?.at.toFixed()));
   // @ts-expect-error
   await openWorkspace("a", { onStorageLost: "ask" });

@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import http from "node:http";
 import { formsOf, search } from "../lib/secrets.mjs";
+import { follows, holds, onBothHosts, open, openIn } from "../lib/tabs.mjs";
 import { drop, gate, plain, rawServer, stream } from "../servers/raw.mjs";
 import { errorBody, event, message } from "../servers/sse.mjs";
 
 export default function (test) {
   theVault(test);
+  onBothHosts(test, betweenTabs);
   trying(test);
   redirects(test);
   secrecy(test);
@@ -24,6 +26,61 @@ const json = (value) => plain(200, JSON.stringify(value));
 const CHAT = (text) => stream(`data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta: { role: "assistant", content: text }, finish_reason: null }] })}\n\n`,
   `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\n`, "data: [DONE]\n\n");
 const sent = (route, name) => route.requests.map(({ headers }) => headers[name]);
+
+// ------------------------------------------------------------------ between tabs
+
+function betweenTabs(on) {
+  on("no key goes from tab to tab: a following tab keeps it in the vault itself, and the agent reads it there", async (t, host) => {
+    const keys = { first: "sk-ant-first-0123456789abc", second: "sk-ant-second-0123456789ab", own: "sk-ant-own-0123456789abcde", given: "sk-ant-given-0123456789abc", header: "hdr-secret-0123456789abcde", another: "sk-ant-another-0123456789" };
+    // The model says the key back: the agent knows that it is one.
+    const route = await t.raw((_, __, { headers }) => message(`Your key is ${headers["x-api-key"]}.`));
+    const c = await t.tab();
+    await c.evaluate(() => {
+      globalThis.heard = [];
+      new BroadcastChannel("lodger:shared").onmessage = ({ data }) => heard.push(JSON.stringify(data));
+    });
+    const a = await open(t, host);
+    await a.evaluate((base) => ws.startAgent({ provider: { kind: "anthropic", baseUrl: base } }), route.base);
+    const b = await openIn(await t.tab(), host);
+    await follows(b);
+    const seen = await b.evaluate(async ([keys, base]) => {
+      const said = [];
+      const run = async () => said.push((await T.settle(() => ws.run("Hello"))).error?.code ?? T.textOf((await ws.history()).at(-1)));
+      await run();
+      await ws.keys.set("anthropic", keys.first);
+      await run();
+      await ws.keys.set("anthropic", keys.second);
+      await run();
+      const refused = [];
+      const anthropic = { kind: "anthropic", baseUrl: base };
+      for (const patch of [
+        { provider: { ...anthropic, apiKey: keys.own } }, { provider: { ...anthropic, apiKey: () => keys.given } }, { provider: { ...anthropic, headers: { "x-secret": keys.header } } },
+        { providers: { spare: { ...anthropic, apiKey: keys.own } }, instructions: "Be kind." }, { provider: { ...anthropic, fetch: (...args) => fetch(...args) } },
+      ]) refused.push(await T.refused(() => ws.configureAgent(patch)));
+      // Without a key it may say which one it is.
+      await ws.configureAgent({ provider: { ...anthropic, model: "claude-haiku-4-5" }, instructions: "Be brief." });
+      await run();
+      await ws.keys.remove("anthropic");
+      await run();
+      await ws.keys.set("anthropic", keys.another);
+      await run();
+      return { said, refused, names: await ws.keys.list(), settings: await ws.invoke("get_agent_settings") };
+    }, [keys, route.base]);
+    const answer = "Your key is [REDACTED].";
+    assert.deepEqual(seen.said, ["invalid_request", answer, answer, answer, "invalid_request", answer], "the server asks for a key");
+    assert.deepEqual(sent(route, "x-api-key"), [undefined, keys.first, keys.second, keys.second, undefined, keys.another]);
+    assert.equal(JSON.parse(route.requests.at(-1).text).model, "claude-haiku-4-5");
+    for (const error of seen.refused) {
+      assert.deepEqual([error.name, error.code], ["LodgerError", "invalid_config"]);
+      assert.match(error.hint, /keys\.set.*takeover/);
+    }
+    assert.deepEqual([seen.names, seen.settings.api_key_configured], [["anthropic"], true]);
+    assert.equal(await holds(a), true, "the agent has stayed where it was");
+    const heard = await c.evaluate(() => heard);
+    assert.ok(heard.some((text) => text.includes("keys.look")) && heard.some((text) => text.includes("Be brief.")), "the listener hears what tabs say");
+    assert.deepEqual(search(keys, { channel: heard.join("\n") }), []);
+  });
+}
 
 // ------------------------------------------------------------------ the vault
 

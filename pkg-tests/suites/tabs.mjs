@@ -263,7 +263,11 @@ function changing(on) {
       return { system: JSON.stringify(system).match(/Begun in .|Changed( in b)?/)[0], max_tokens, model };
     };
     await a.evaluate(() => ws.configureAgent({ instructions: "Changed.", permissions: { tools: { act: "deny" } }, maxOutputTokens: 4_321 }));
-    await b.evaluate((base) => ws.configureAgent({ instructions: () => "Changed in b.", provider: T.anthropic(base), model: "claude-b" }), route.base);
+    // Its key goes by the vault.
+    await b.evaluate(async (base) => {
+      await ws.keys.set("anthropic", "sk-test");
+      await ws.configureAgent({ instructions: () => "Changed in b.", provider: { kind: "anthropic", baseUrl: base }, model: "claude-b" });
+    }, route.base);
     assert.deepEqual(await ask(c), { system: "Changed in b", max_tokens: 4_321, model: "claude-b" });
     await c.evaluate(() => ws.configureAgent({ maxOutputTokens: null }));
     await a.close();

@@ -8,8 +8,8 @@ use super::fetch::Attempt;
 use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Http, Input};
-use crate::model::Decoder;
 use crate::model::errors::{broken_off, no_answer, own_model_failed, thrown, without_network};
+use crate::model::{Decoder, Limits};
 use std::rc::Rc;
 
 /// An answer on its way.
@@ -24,13 +24,13 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// Over HTTP. `streams`: a model is asked.
-    pub fn http(attempt: Rc<Attempt>, streams: bool) -> Incoming {
-        let decoder = streams.then(|| Decoder::new(attempt.http.preset.wire));
+    pub fn http(attempt: Rc<Attempt>, streams: bool, limits: Limits) -> Incoming {
+        let decoder = streams.then(|| Decoder::new(attempt.http.preset.wire).within(limits));
         Incoming { decoder, begun: false, attempt: Some(attempt) }
     }
 
-    pub fn custom() -> Incoming {
-        Incoming { decoder: Some(Decoder::custom()), begun: false, attempt: None }
+    pub fn custom(limits: Limits) -> Incoming {
+        Incoming { decoder: Some(Decoder::custom().within(limits)), begun: false, attempt: None }
     }
 }
 

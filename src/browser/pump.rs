@@ -19,6 +19,7 @@ use crate::harness::{
 use crate::json;
 use crate::list::Listed;
 use crate::maps::{Few, sorted};
+use crate::model::Limits;
 use crate::object::Object;
 use crate::ports::{Durability, Millis, PatternEngine, Read, StoreError, Table};
 use crate::protocol::Request;
@@ -63,6 +64,8 @@ pub struct Opening {
     pub page_tools: bool,
     /// Who works here.
     pub operator: Option<Operator>,
+    /// How much is taken of a model's answer.
+    pub limits: Limits,
 }
 
 type Sink = Box<dyn Fn(Deliver<'_>)>;
@@ -74,6 +77,7 @@ pub(super) struct Inner {
     needs_lock: bool,
     pub store: Store,
     pub vault: Vault,
+    pub limits: Limits,
     sink: Sink,
     pumping: Cell<bool>,
     ended: Cell<bool>,
@@ -123,7 +127,7 @@ impl Pump {
     /// # Errors
     /// The database cannot be opened, was written by a newer version, or (`rejects`) was lost.
     pub async fn open(name: String, opening: Opening, scope: Scope, sink: Sink) -> Result<Pump, ErrorInfo> {
-        let Opening { in_memory, durability, rejects, page_tools, operator } = opening;
+        let Opening { in_memory, durability, rejects, page_tools, operator, limits } = opening;
         for room in rooms_of(page_tools).iter() {
             bring(&scope, room).await.map_err(|why| ErrorInfo::absent(&why))?;
         }
@@ -141,6 +145,7 @@ impl Pump {
             Inner {
                 harness: RefCell::new(Harness::with(options, PatternEngine::new(Rc::new(Engine)))),
                 vault: Vault::new(store.clone()),
+                limits,
                 store,
                 scope,
                 name,

@@ -123,6 +123,15 @@ pub(super) fn ask(pump: &Pump, id: u32, ask: VaultAsk) {
         let (result, changed) = match ask {
             VaultAsk::Set(name, key) => (vault.set(&name, &key).await.map(|()| None), Some((name, true))),
             VaultAsk::Remove(name) => (vault.remove(&name).await.map(|()| None), Some((name, false))),
+            VaultAsk::Look(name) => {
+                let key = vault.get(&name).await;
+                if let Ok(Some(key)) = &key {
+                    pump.inner().harness.borrow_mut().secrets_mut().keep(key);
+                }
+                // One that cannot be read is told of when it is used.
+                let held = !matches!(key, Ok(None));
+                (Ok(None), Some((name, held)))
+            }
             VaultAsk::List => (vault.names().await.map(|names| Some(json(&names))), None),
         };
         if let (Ok(_), Some((name, held))) = (&result, changed) {

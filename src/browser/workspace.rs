@@ -13,6 +13,7 @@ use crate::harness::{Action, By, CallKey, Lifecycle, Notice, Options};
 use crate::json;
 use crate::list::Listed;
 use crate::maps::Few;
+use crate::model::Limits;
 use crate::ports::{Durability, StoreError};
 use crate::protocol::read;
 use crate::session::operator::Operator;
@@ -43,6 +44,8 @@ pub struct WorkspaceOptions {
     /// Who works here: sessions belong to one. `None`: nobody, and then no session can be reached. Default: one that is called
     /// `local`. The command `setOperator` changes it.
     pub operator: Option<Operator>,
+    /// How much is taken of a model's answer.
+    pub limits: Limits,
     /// Where events are dispatched as `CustomEvent`s; default: the document, where there is one.
     pub target: Option<EventTarget>,
 }
@@ -56,6 +59,7 @@ impl Default for WorkspaceOptions {
             reject_lost: false,
             page_tools: true,
             operator,
+            limits: Limits::default(),
             target: document(),
         }
     }
@@ -227,8 +231,9 @@ impl Workspace {
         });
         let told = Rc::clone(&inner);
         let sink = Box::new(move |message: Deliver<'_>| told.receive(message));
-        let WorkspaceOptions { in_memory, durability, reject_lost, page_tools, operator, .. } = options;
-        let opening = Opening { in_memory, durability, rejects: reject_lost, page_tools, operator };
+        let WorkspaceOptions { in_memory, durability, reject_lost, page_tools, operator, limits, .. } =
+            options;
+        let opening = Opening { in_memory, durability, rejects: reject_lost, page_tools, operator, limits };
         let pump = Pump::open(name.into(), opening, scope, sink).await?;
         *inner.pump.borrow_mut() = Ok(pump);
         inner.draft_when_hidden();

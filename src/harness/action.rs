@@ -32,6 +32,8 @@ pub enum VaultAsk {
     Set(String, String),
     /// Forget the key of this name.
     Remove(String),
+    /// Another tab has changed the key of this name: know it, if there is one.
+    Look(String),
     /// Say which names there are.
     List,
 }
@@ -39,7 +41,7 @@ pub enum VaultAsk {
 impl std::fmt::Debug for VaultAsk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            VaultAsk::Set(name, _) | VaultAsk::Remove(name) => name,
+            VaultAsk::Set(name, _) | VaultAsk::Remove(name) | VaultAsk::Look(name) => name,
             VaultAsk::List => "list",
         })
     }

@@ -5,7 +5,7 @@
 //! Leaves to others: whose command it is (`gate`), and what comes of it (the part).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::action::Action;
+use crate::harness::action::{Action, VaultAsk};
 use crate::harness::calls::questions::PageCall;
 use crate::harness::core::refused::no_session;
 use crate::harness::holding::start::Over;
@@ -174,7 +174,8 @@ impl Harness {
             Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
             Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
             Command::KeysSet => self.keys.set(&mut self.core, id, request)?,
-            Command::KeysRemove => self.keys.remove(&mut self.core, id, request)?,
+            Command::KeysRemove => self.keys.ask(&mut self.core, id, request, VaultAsk::Remove)?,
+            Command::KeysLook => self.keys.ask(&mut self.core, id, request, VaultAsk::Look)?,
             Command::KeysList => self.keys.list(&mut self.core, id),
             Command::KeysValidate | Command::KeysModels => {
                 let provider = config::provider(args.get("provider").unwrap_or(&Value::Null))?;

@@ -92,5 +92,7 @@ pub(super) fn error_object(error: &ErrorInfo) -> JsValue {
 pub(super) fn thrown(error: &JsValue) -> ErrorInfo {
     let code = text(error, "code").and_then(|code| Code::parse(&code)).unwrap_or(Code::ToolFailed);
     let message = text(error, "message").filter(|message| !message.is_empty());
-    ErrorInfo::new(code, message.unwrap_or_else(|| "it failed without saying why".into()))
+    let mut thrown = ErrorInfo::new(code, message.unwrap_or_else(|| "it failed without saying why".into()));
+    thrown.hint = text(error, "hint");
+    thrown
 }

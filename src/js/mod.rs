@@ -11,6 +11,7 @@ use crate::browser::{self, Deliver, Opening, Pump, Scope};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, Harness, Notice, Options};
 use crate::list::Listed;
+use crate::model::Limits;
 use crate::ports::Durability;
 use crate::protocol::read;
 use convert::{Message, error_object, message};
@@ -120,12 +121,14 @@ impl Host {
     }
 }
 
-/// Opens a workspace. `options`: `{ storage, durability, onStorageLost, pageTools, scope }`; `deliver` gets the messages for the client.
+/// Opens a workspace. `options`: `{ storage, durability, onStorageLost, pageTools, scope }` and the limits of an answer; `deliver` gets the messages for the client.
 #[wasm_bindgen]
 pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise {
     let is = |option: &str, word: &str| convert::text(options, option).as_deref() == Some(word);
     let strict = is("durability", "strict");
     let page_tools = Reflect::get(options, &"pageTools".into()).map_or(true, |tools| !tools.is_falsy());
+    // The client has looked at them.
+    let limit = |name: &str| convert::number(options, name).map_or(usize::MAX, |limit| limit as usize);
     let scope: Scope = Reflect::get(options, &"scope".into()).unwrap_or(JsValue::UNDEFINED).unchecked_into();
     let opening = Opening {
         in_memory: is("storage", "memory"),
@@ -133,6 +136,11 @@ pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise 
         rejects: is("onStorageLost", "reject"),
         page_tools,
         operator: Options::local_operator(),
+        limits: Limits {
+            answer: limit("answerBytes"),
+            arguments: limit("argumentBytes"),
+            calls: limit("callsPerAnswer"),
+        },
     };
     browser::promise(async move {
         CLIENTS.with_borrow_mut(|clients| clients.push(deliver.clone()));

@@ -7,8 +7,10 @@
 //! (the codecs).
 
 use super::alike::addresses;
+use super::errors::too_large;
 use super::json::{Members, is_object, push_string};
 use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls};
+use crate::error::ErrorInfo;
 use crate::json::push_text;
 use crate::list::Listed;
 use std::borrow::Cow;
@@ -20,6 +22,14 @@ pub(super) struct Assembler {
     parts: Vec<Part>,
     /// How many parts have a number.
     shown: u32,
+    /// How much of it is taken.
+    pub(super) limits: Limits,
+    /// What there was too much of.
+    over: Option<Over>,
+    /// How many tool calls have begun.
+    calls: usize,
+    /// How many bytes were said.
+    said: usize,
     /// What was appended last, and to what.
     pub(super) grown: Grown,
     /// Why it ended, once that is known.
@@ -32,6 +42,32 @@ pub(super) struct Assembler {
     pub(super) id: Option<String>,
     /// What the provider added to the whole answer, as a JSON object; empty: nothing. A raw block at its end.
     pub(super) extra: String,
+}
+
+/// How much is taken of an answer. What is more ends it with `too_large`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of what it says, in bytes: texts, thinking and arguments. Its provider may send four times that, because each piece
+    /// of it comes with a good deal around it.
+    pub answer: usize,
+    /// Of the arguments of one call, in bytes.
+    pub arguments: usize,
+    /// How many calls it may have.
+    pub calls: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { answer: 16 * 1024 * 1024, arguments: 4 * 1024 * 1024, calls: 128 }
+    }
+}
+
+/// What an answer has too much of.
+#[derive(Clone, Copy, Debug)]
+enum Over {
+    Answer,
+    Arguments,
+    Calls,
 }
 
 /// What an event has appended.
@@ -150,13 +186,57 @@ impl Part {
 }
 
 impl Assembler {
-    /// Begins a block; the one before it has ended. Gives its place.
+    /// Begins a block; the one before it has ended. Gives its place, where there is none if it is a call too many.
     pub(super) fn begin(&mut self, part: Part) -> usize {
         if let Some(last) = self.parts.last_mut() {
             last.open = false;
         }
+        if matches!(part.body, Body::Call { .. }) {
+            self.calls += 1;
+            if self.calls > self.limits.calls {
+                self.over = Some(Over::Calls);
+                return usize::MAX;
+            }
+        }
         self.parts.push(part);
-        self.parts.len() - 1
+        let at = self.parts.len() - 1;
+        self.measure(at);
+        at
+    }
+
+    /// The arguments of the call at a place have grown, if it is one.
+    pub(super) fn measure(&mut self, at: usize) {
+        if let Some(Part { body: Body::Call { arguments, .. }, .. }) = self.parts.get(at)
+            && arguments.len() > self.limits.arguments
+        {
+            self.over = Some(Over::Arguments);
+        }
+    }
+
+    /// Whether a piece of what is said is taken.
+    fn takes(&mut self, piece: &str) -> bool {
+        self.said = self.said.saturating_add(piece.len());
+        if self.said > self.limits.answer {
+            self.over = Some(Over::Answer);
+        }
+        self.over.is_none()
+    }
+
+    /// Whether all of it was taken.
+    ///
+    /// # Errors
+    /// `too_large`
+    pub(super) fn check(&self) -> Result<(), ErrorInfo> {
+        let Limits { answer, arguments, calls } = self.limits;
+        let what = "the model's answer";
+        Err(match self.over {
+            None => return Ok(()),
+            Some(Over::Answer) => too_large(what, answer, "bytes", "answerBytes"),
+            Some(Over::Arguments) => {
+                too_large("a tool call of the model", arguments, "bytes", "argumentBytes")
+            }
+            Some(Over::Calls) => too_large(what, calls, "tool calls", "callsPerAnswer"),
+        })
     }
 
     /// The place of the latest block that is like this. Nearly always it is the last.
@@ -196,6 +276,9 @@ impl Assembler {
 
     /// Appends to a text or to thinking. False where the block is neither.
     pub(super) fn append(&mut self, at: usize, piece: &str, sink: &mut dyn FnMut(Delta<'_>)) -> bool {
+        if !self.takes(piece) {
+            return true;
+        }
         let place = if piece.is_empty() { at } else { self.show(at) };
         let Some(part) = self.parts.get_mut(place) else { return false };
         let (kind, text) = match &mut part.body {
@@ -213,16 +296,21 @@ impl Assembler {
 
     /// Adds a piece of what a tool is given. False where the block has no input.
     pub(super) fn add_input(&mut self, at: usize, piece: &str) -> bool {
+        if !self.takes(piece) {
+            return true;
+        }
         self.grown.note(at, piece);
-        self.parts.get_mut(at).is_some_and(|part| part.add_input(piece))
+        let added = self.parts.get_mut(at).is_some_and(|part| part.add_input(piece));
+        self.measure(at);
+        added
     }
 
     /// Appends to what the last piece was appended to.
     pub(super) fn go_on(&mut self, piece: &str, sink: &mut dyn FnMut(Delta<'_>)) {
         let at = self.grown.at;
-        match self.parts.get_mut(at) {
+        match self.parts.get(at) {
             Some(Part { body: Body::Text(_) | Body::Thinking { .. }, .. }) => self.append(at, piece, sink),
-            Some(part) => part.add_input(piece),
+            Some(_) => self.add_input(at, piece),
             None => false,
         };
     }

@@ -5,8 +5,8 @@
 //! event means (the codecs).
 
 use super::alike::Alike;
-use super::assembler::Assembler;
-use super::errors::{broken, no_stream, protocol};
+use super::assembler::{Assembler, Limits};
+use super::errors::{broken, no_stream, protocol, too_large};
 use super::lines::Lines;
 use super::sse::{OnEvent, Sse};
 use super::wire::{Codec, Framing, Stream, custom};
@@ -95,20 +95,31 @@ struct Events {
     stream: Box<dyn Stream>,
     before: Alike,
     answer: Assembler,
+    /// How many bytes have been sent.
+    sent: usize,
 }
 
 impl Events {
     fn take(&mut self, name: &str, data: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         if let Some(text) = self.before.text(data) {
             self.answer.go_on(&text, sink);
-            return Ok(());
+            return self.answer.check();
         }
         self.before.forget();
         self.answer.grown.times = 0;
         if self.stream.event(name, data, &mut self.answer, sink)? && self.answer.grown.times == 1 {
             self.before.keep(data, &self.answer.grown.text);
         }
-        Ok(())
+        self.answer.check()
+    }
+
+    /// How many of these bytes are still taken, and what becomes of that if it is not all.
+    fn room(&mut self, bytes: usize) -> (usize, Result<(), ErrorInfo>) {
+        let most = self.answer.limits.answer.saturating_mul(4);
+        let room = most - self.sent.min(most);
+        self.sent = self.sent.saturating_add(bytes);
+        let over = || Err(too_large("what the model's provider sends", most, "bytes", "answerBytes"));
+        (room, if bytes > room { over() } else { Ok(()) })
     }
 }
 
@@ -125,19 +136,32 @@ impl Decoder {
     }
 
     fn of(codec: &Codec, custom: bool) -> Self {
-        let events =
-            Events { stream: (codec.stream)(), before: Alike::default(), answer: Assembler::default() };
+        let events = Events {
+            stream: (codec.stream)(),
+            before: Alike::default(),
+            answer: Assembler::default(),
+            sent: 0,
+        };
         Decoder { frames: Frames::of(codec), events, custom, failed: None, head: Vec::new() }
+    }
+
+    /// The same with other limits than the usual ones.
+    #[must_use]
+    pub fn within(mut self, limits: Limits) -> Self {
+        self.events.answer.limits = limits;
+        self
     }
 
     /// The next bytes of the body, split anywhere.
     ///
     /// # Errors
-    /// What the provider tells in the stream, or `protocol`. The same again on every later call.
+    /// What the provider tells in the stream, `too_large` or `protocol`. The same again on every later call.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
         let Decoder { frames, events, head, .. } = self;
-        let result = frames.push(bytes, &mut |name, data| events.take(name, data, sink));
+        let (room, all) = events.room(bytes.len());
+        let bytes = bytes.get(..room).unwrap_or(bytes);
+        let result = frames.push(bytes, &mut |name, data| events.take(name, data, sink)).and(all);
         if head.len() < HEAD && !frames.begun() {
             head.extend(bytes.iter().take(HEAD - head.len()));
         }
@@ -163,7 +187,8 @@ impl Decoder {
     pub fn push_chunk(&mut self, json: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
         let result = if self.custom {
-            self.events.take("", json, sink)
+            let (_, all) = self.events.room(json.len());
+            all.and_then(|()| self.events.take("", json, sink))
         } else {
             Err(protocol("this wire has no chat chunks"))
         };
@@ -176,9 +201,11 @@ impl Decoder {
     /// As [`Decoder::push`].
     pub fn push_text(&mut self, text: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
-        self.events.before.forget();
-        self.events.answer.append_as(DeltaKind::Text, text, sink);
-        Ok(())
+        let Events { before, answer, .. } = &mut self.events;
+        before.forget();
+        answer.append_as(DeltaKind::Text, text, sink);
+        let result = answer.check();
+        self.note(result)
     }
 
     /// What the answer has used up, as far as its provider has told.

@@ -493,6 +493,13 @@ pub(super) fn broken(message: &str) -> ErrorInfo {
 }
 
 /// An answer that is not what the wire's protocol says.
+/// More has come than the workspace's limits allow.
+pub(super) fn too_large(what: &str, limit: usize, unit: &str, option: &str) -> ErrorInfo {
+    let limit = limit.to_string();
+    ErrorInfo::new(Code::TooLarge, [what, " has more than ", &limit, " ", unit].concat())
+        .hint(["limits.", option, " of openWorkspace allows more"].concat())
+}
+
 pub(super) fn protocol(message: &str) -> ErrorInfo {
     info(Code::Protocol, message.into())
 }

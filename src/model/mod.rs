@@ -24,6 +24,7 @@ mod presets;
 mod sse;
 mod wire;
 
+pub use assembler::Limits;
 pub use catalog::{Ability, Catalog, Known};
 pub use decoder::{Decoder, Frames};
 pub use files::{File, FileKind};

@@ -324,6 +324,7 @@ fn set_arguments(at: usize, whole: &str, answer: &mut Assembler) {
         arguments.clear();
         arguments.push_str(whole);
     }
+    answer.measure(at);
     answer.end(at);
 }
 

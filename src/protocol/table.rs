@@ -372,9 +372,11 @@ commands! {
     SessionsVerify = row("sessions.verify", "id").of(Id, Read).from(Source::Journal).within(Past)
         => again().gives("`Verified`").invoked("session_verify", "sessions.verify(id)", "Verified");
     /// Keeps a key in the vault.
-    KeysSet = row("keys.set", "provider key").within(More) => once();
+    KeysSet = row("keys.set", "provider key").within(More) => own();
     /// Forgets a key.
-    KeysRemove = row("keys.remove", "provider").within(More) => once();
+    KeysRemove = row("keys.remove", "provider").within(More) => own();
+    /// Another tab has changed the vault's key of this name: the agent looks for itself, because no key goes from tab to tab.
+    KeysLook = row("keys.look", "provider").within(More) => once();
     /// The names of the keys that there are.
     KeysList = row("keys.list", "").alone().within(More) => own().gives("`string[]`");
     /// Tries a provider's key.

@@ -92,6 +92,7 @@ impl Broke {
                 | Code::Timeout
                 | Code::StreamBroken
                 | Code::Protocol
+                | Code::TooLarge
                 | Code::NotConfigured
         );
         theirs && !self.shown && !self.began

@@ -53,6 +53,10 @@ fn sent_back(error: &ErrorInfo) -> String {
     [&error.message, ". Give the whole answer again, mended."].concat()
 }
 
+/// How much is sent back of an answer that broke off, in bytes: as much as the longest that a model gives. One that was
+/// ended because it had no end would go into each request from here on, and none would be taken.
+const CUT_BYTES: usize = 512 * 1024;
+
 /// What stands for the answer to results that never came, where a provider needs one before the person's next message.
 const NO_ANSWER: &str = "I gave no answer.";
 
@@ -164,8 +168,14 @@ impl Transcript {
             // What a refusal said is not sent back: it would be refused again.
             Said::Whole { stop: StopReason::Refusal(_), .. } => true,
             Said::Cut(blocks) => {
-                let said = blocks.iter().filter(|block| matches!(block, Block::Text(_)));
-                self.push(Role::Assistant, said.cloned().list(), false);
+                let mut room = CUT_BYTES;
+                let beginning = |block: &Block| {
+                    let Block::Text(text) = block else { return None };
+                    let text = text.get(..text.floor_char_boundary(room))?;
+                    room -= text.len();
+                    Some(Block::Text(text.into())).filter(|_| !text.is_empty())
+                };
+                self.push(Role::Assistant, blocks.iter().filter_map(beginning).list(), false);
                 self.paused = false;
                 true
             }

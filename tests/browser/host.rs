@@ -73,6 +73,7 @@ impl Host {
             rejects: false,
             page_tools: false,
             operator: Options::local_operator(),
+            limits: lodger::model::Limits::default(),
         };
         let pump = Pump::open(name.into(), opening, Scope::new(), Box::new(sink)).await?;
         Ok(Host { pump, told, last: Cell::new(0) })

@@ -54,6 +54,8 @@ mod cases {
     mod integrity;
     /// Trials of keys.
     mod key;
+    /// How much is taken of an answer.
+    mod limit;
     /// Model calls that fail, keep silent or cost too much.
     mod model;
     /// Answers that have to fit a schema.

@@ -87,6 +87,7 @@ fn samples(run: &str, message: &str) -> Vec<(&'static str, Value)> {
         ("sessions.verify", id()),
         ("keys.set", json!({ "provider": "xai", "key": "sk-1234567890" })),
         ("keys.remove", json!({ "provider": "xai" })),
+        ("keys.look", json!({ "provider": "xai" })),
         ("keys.list", json!({})),
         ("keys.validate", json!({ "provider": provider })),
         ("keys.models", json!({ "provider": provider })),

@@ -41,9 +41,15 @@ impl Keys {
         Ok(())
     }
 
-    /// Takes a key out of the vault.
-    pub fn remove(&self, core: &mut Core, id: u32, request: &Request) -> Result<(), ErrorInfo> {
-        core.outbox.act(Action::Vault { id, ask: VaultAsk::Remove(named(request)?) });
+    /// Takes a key out of the vault, or looks at what another tab has done with it.
+    pub fn ask(
+        &self,
+        core: &mut Core,
+        id: u32,
+        request: &Request,
+        ask: fn(String) -> VaultAsk,
+    ) -> Result<(), ErrorInfo> {
+        core.outbox.act(Action::Vault { id, ask: ask(named(request)?) });
         Ok(())
     }
 
@@ -201,8 +207,10 @@ mod tests {
         world.asked.clear();
         world.command("keys.remove", json!({ "provider": "xai" }));
         world.command("keys.list", Value::Null);
+        world.command("keys.look", json!({ "provider": "groq" }));
         let asks: Vec<_> = world.asked.iter().map(|action| format!("{action:?}")).collect();
-        assert_eq!(asks, ["Vault { id: 2, ask: xai }", "Vault { id: 3, ask: list }"]);
+        let said = ["Vault { id: 2, ask: xai }", "Vault { id: 3, ask: list }", "Vault { id: 4, ask: groq }"];
+        assert_eq!(asks, said);
     }
 
     #[test]
