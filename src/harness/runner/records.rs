@@ -16,6 +16,7 @@ use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Table;
 use crate::protocol::{Command, Members, Need, Request};
+use crate::rooms::{Room, enter};
 use crate::run::{Output, Run};
 use crate::session;
 use crate::session::lifecycle::Outcome;
@@ -206,8 +207,11 @@ impl Runner {
         core.sessions.has(session) || core.sessions.head(session).is_some() || damaged || arrives
     }
 
-    /// This id, or the next one like it that no session has, and that no task can have.
+    /// This id, or the next one like it that no session has, and that no task can have. A door of the room `past`, which a
+    /// launch and a copy have.
+    #[inline(never)]
     pub(in crate::harness) fn free_id(&self, core: &Core, id: &str) -> String {
+        enter(Room::Past);
         let id = tasks::without_task(id);
         let (mut free, mut number) = (id.to_owned(), 1);
         while self.knows(core, &free) {

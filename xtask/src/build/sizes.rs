@@ -25,7 +25,7 @@ const LATER: [(&str, usize); 17] = [
     ("anthropic", 4_230),
     ("carry", 17_950),
     ("chat", 5_810),
-    ("more", 17_950),
+    ("more", 18_490),
     ("pages", 25_400),
     ("past", 67_600),
     ("responses", 5_040),

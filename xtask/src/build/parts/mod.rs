@@ -154,6 +154,7 @@ const ROOMS: [Room; 9] = [
             "harness::core::Core>::let_go_of_idlest",
             "harness::core::Core>::let_go_of_task",
             "harness::core::Core>::write_task",
+            "harness::runner::Runner>::free_id",
             "harness::runner::Runner>::is_file_used",
             "harness::runner::Runner>::files_gone",
             "harness::runner::Runner>::tell_gone",
