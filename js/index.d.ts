@@ -207,7 +207,11 @@ export interface WorkspaceOptions {
    * required, the page's default policy must let the address of `worker.js` pass in `createScriptURL`. Default `"page"`.
    */
   host?: "page" | "worker";
-  /** The wall clock, for tests. Default `Date.now`, fake ones included. When it goes back, deadlines still hold. Not with a worker. */
+  /**
+   * The wall clock, for tests: it gives milliseconds since 1970. Default `Date.now`, fake ones included. When it goes back, deadlines
+   * still hold. One that throws, or gives no number, rejects with `invalid_config`. Where it does so later, time goes on
+   * without it. Not with a worker.
+   */
   now?: () => number;
 }
 
@@ -1135,7 +1139,7 @@ export interface SearchHit { slug: string; title: string; snippet: string; score
 
 /** What all entries of a session say. */
 export interface Verified {
-  /** Of all that is signed. `tampered`: it is not what was written. */
+  /** Of all that is signed. `tampered`: it is not what was written, and nobody works in it. Nothing else takes that back. */
   hmac_status: HmacStatus;
   /** How many entries there are by the session's head; where that is damaged, by the entries themselves. */
   entries: number;
@@ -1200,7 +1204,7 @@ export type Activity = "streaming" | "waiting" | "broken";
 
 /**
  * What the signature of a stored record says. `verified`: nobody without this browser's key has changed it. `tampered`: somebody
- * has. `unverified`: there is none; it was written without one, or that was taken out. `unverifiable`: the key is gone, or another's.
+ * has, and then it is only looked at, salvaged and removed. `unverified`: there is none; it was written without one, or that was taken out. `unverifiable`: the key is gone, or another's.
  * What was one of the last two when the agent, or a write without one, took it stays that.
  *
  * The key lies in the workspace's database, and no script can read it. So signatures tell of changes by a person or program that
@@ -1215,8 +1219,11 @@ export interface SessionRecordEvent extends EventRecord { seq: number }
 export interface Receipt extends ReceiptRecord { receipt_hmac?: string }
 /** `receipt_hmac`: as of a receipt. */
 export interface Handoff extends HandoffRecord { receipt_hmac?: string }
-/** A run of a task, and what it has brought about. `stop_reason`: an error's code, or which limit; null: it completed. */
-export interface TaskRun extends TaskRunRecord { outputs: RunOutput[] }
+/**
+ * A run of a task, and what it has brought about. `stop_reason`: an error's code, or which limit; null: it completed. `dropped`:
+ * how many results of its tools, and pieces of its custom model, came after nobody waited for them, while this page has worked.
+ */
+export interface TaskRun extends TaskRunRecord { outputs: RunOutput[]; dropped?: number }
 /** What one task without a session has come to. */
 export interface TaskDone { run: TaskRun; receipts: Receipt[]; handoff: Handoff; text: string }
 

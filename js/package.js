@@ -5,7 +5,7 @@
 
 import { overPort } from "./tabs/channel.js";
 import { operatorOf, revive, shut, Workspace } from "./client/workspace.js";
-import { inOneTask, pageTitle } from "./host/env.js";
+import { inOneTask, pageTitle, told } from "./host/env.js";
 import { failure, onlyKnown } from "./protocol/error.js";
 import { LIMITS } from "./protocol/json.js";
 import { createInstances } from "./instance.js";
@@ -164,7 +164,7 @@ function checkOptions(given) {
     if (!Number.isInteger(limit) || limit < 1 || limit >= 2 ** 31) throw refuse(`limits.${name}`, "a whole number from 1 to 2147483647");
   }
   if (host !== "page" && host !== "worker") throw refuse("host", '"page" or "worker"');
-  if (now !== undefined && typeof now !== "function") throw refuse("now", "a function");
+  if (now !== undefined && told(now) === undefined) throw refuse("now", "a function that gives milliseconds");
   if (onStorageLost !== "open" && onStorageLost !== "reject") throw refuse("onStorageLost", '"open" or "reject"');
   if (host === "worker" && now) throw refuse("now", 'absent with host: "worker"');
   const all = Object.fromEntries(MEMBERS.limits.map((name) => [name, limits[name] ?? LIMITS[name]]));

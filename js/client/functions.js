@@ -99,7 +99,9 @@ export class Functions {
     } catch (error) {
       answer = { error: thrown(error) };
     }
-    if (!send({ t: "answer", ...answer }) && kind === "tool") this.#send({ t: "late", id });
+    // A custom model has a value only where it came too late.
+    const counts = kind === "tool" || (kind === "stream" && answer.json);
+    if (!send({ t: "answer", ...answer }) && counts) this.#send({ t: "late", id });
     if (this.#running.get(id) === controller) this.#running.delete(id);
   }
 }
@@ -190,7 +192,8 @@ const KINDS = {
     try {
       for (let n = 1; ; n++) {
         const { done, value } = await iterator.next();
-        if (done || signal.aborted) return;
+        if (done) return;
+        if (signal.aborted) return "late";
         if (typeof value === "string") {
           took(value.length);
           if (value) send({ t: "feed", text: value });

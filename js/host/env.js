@@ -34,10 +34,10 @@ const COARSE_MS = 500;
  */
 export function now(scope) {
   // Looked up each time: fake timers come and go.
-  const wall = scope.now();
   const ticks = performance.now();
-  const step = wall - scope.wall;
   const passed = Math.max(0, ticks - scope.ticks);
+  const wall = told(scope.now, scope.wall + passed);
+  const step = wall - scope.wall;
   scope.wall = wall;
   scope.ticks = ticks;
   if (step < 0) scope.ahead += passed - step;
@@ -48,6 +48,16 @@ export function now(scope) {
     for (const timer of scope.timers.values()) arm(timer, timer.due - time);
   }
   return time;
+}
+
+/** What this clock says; `otherwise` where it throws, or gives no number. */
+export function told(now, otherwise) {
+  try {
+    const wall = now();
+    return Number.isFinite(wall) ? wall : otherwise;
+  } catch {
+    return otherwise;
+  }
 }
 
 /** Whether there are Web Locks (they need a secure context). */

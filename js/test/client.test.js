@@ -310,6 +310,37 @@ both("an aborted call sees its signal and is not answered; its late end is told"
   assert.deepEqual(o.host.answers(id), [{ t: "late", id }]);
 });
 
+both("what a custom model says after an abort is told as late, once, and it is asked for no more", async (open) => {
+  const o = await open();
+  let say, asked = 0, stopped = 0;
+  const stream = () => ({ [Symbol.asyncIterator]: () => ({
+    next: () => (asked++, new Promise((resolve) => (say = (value, done = false) => resolve({ done, value })))),
+    return: async () => (stopped++, { done: true }),
+  }) });
+  await o.workspace.startAgent({ provider: { kind: "custom", model: "m", stream } });
+  const begin = async () => {
+    const id = o.host.call(o.host.config.provider.stream.$fn, "stream", {});
+    await turns(6);
+    return id;
+  };
+  const id = await begin();
+  say("one");
+  await turns(6);
+  o.host.deliver({ t: "abort", id });
+  await turns(6);
+  say("two");
+  await turns(6);
+  assert.deepEqual(o.host.answers(id), [{ t: "feed", text: "one", id }, { t: "late", id }]);
+  assert.deepEqual([asked, stopped], [2, 1]);
+  // An iterator that ends when it is stopped has said nothing.
+  const other = await begin();
+  o.host.deliver({ t: "abort", id: other });
+  await turns(6);
+  say(undefined, true);
+  await turns(6);
+  assert.deepEqual(o.host.answers(other), []);
+});
+
 both("a tool may call the workspace while it runs, and keeps its object", async (open) => {
   const o = await open({ "pages.read": ({ slug }) => ({ slug }) });
   const tool = { ...TOOL, factor: "f", async execute() { return [this.factor, (await o.workspace.pages.read("s")).slug]; } };

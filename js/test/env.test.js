@@ -131,6 +131,22 @@ test("a clock that is set back goes on from where it was, and gives back what it
   assert.equal(seen(), 3_603_047, "a clock that is only set forward is believed");
 });
 
+test("a clock of the page that throws, or gives no number, is not believed, and time goes on", (t) => {
+  let tick = 100;
+  let tells = () => 5_000;
+  t.mock.method(performance, "now", () => tick);
+  const scope = env.createScope({ now: () => tells() });
+  assert.equal(env.now(scope), 5_000);
+  for (const wrong of [() => { throw new Error("no clock"); }, () => NaN, () => "6000"]) {
+    tells = wrong;
+    const before = env.now(scope);
+    tick += 40;
+    assert.equal(env.now(scope), before + 40);
+  }
+  tells = () => 9_000;
+  assert.equal(env.now(scope), 9_000);
+});
+
 test("a timer that has fired is believed more than the clock", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let wall = 1_000;

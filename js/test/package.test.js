@@ -215,7 +215,7 @@ test("a page begins to load a task after the import, once; a server does not, no
 test("a bad name or option is refused by name, a host's refusal is a LodgerError", async () => {
   const p = fake();
   for (const name of ["", 5, undefined]) assert.equal((await rejection(p.openWorkspace(name))).code, "invalid_arguments");
-  for (const [options, word] of [[{ host: "worker" }, "host"], [{ storage: "disk" }, "storage"], [{ pageTools: 1 }, "pageTools"], [{ target: {} }, "target"], [{ now: 5 }, "now"], [{ onStorageLost: "ask" }, "onStorageLost"], ["x", "options"], [null, "options"]]) {
+  for (const [options, word] of [[{ host: "worker" }, "host"], [{ storage: "disk" }, "storage"], [{ pageTools: 1 }, "pageTools"], [{ target: {} }, "target"], [{ now: 5 }, "now"], [{ now: () => NaN }, "now must be a function that gives milliseconds"], [{ now: () => "5" }, "now"], [{ now() { throw new Error("no clock"); } }, "now must be"], [{ onStorageLost: "ask" }, "onStorageLost"], ["x", "options"], [null, "options"]]) {
     const error = await rejection(p.openWorkspace("a", options));
     assert.equal(error.code, "invalid_config");
     assert.match(error.message, new RegExp(word));

@@ -46,6 +46,26 @@ async function worked(t, ...more) {
 }
 
 function along(test) {
+  test("a file of the first session comes into a workspace where no agent ever ran, under an id of its own", async (t) => {
+    const route = await t.raw(message("There."), message("Mine."), message("More."));
+    const page = await t.tab();
+    await begin(page, { base: route.base });
+    const seen = await page.evaluate(async (base) => {
+      await ws.run("Hello.");
+      const file = await s.export("default");
+      await lodger.deleteWorkspace("desk");
+      globalThis.ws = await lodger.openWorkspace("fresh", { operator: { subject: "ann", issuer: "https://login.example" } });
+      globalThis.s = ws.sessions;
+      const ids = [(await s.import(file)).id, (await s.import(file)).id];
+      const before = await textsOf("default");
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run("Who am I?");
+      await says("default-2", "Go on.");
+      return T.plain({ ids, before, own: await textsOf("default"), copy: await textsOf("default-2"), other: await textsOf("default-3"), verified: (await s.verify("default-2")).hmac_status });
+    }, route.base);
+    assert.deepEqual(seen, { ids: ["default-2", "default-3"], before: [], own: ["Who am I?", "Mine."], copy: ["Hello.", "There.", "Go on.", "More."], other: ["Hello.", "There."], verified: "unverifiable" });
+  });
+
   test("a session goes out, its workspace is deleted, and it comes in again with all that it was", async (t) => {
     const { page, route } = await worked(t, message("Again."));
     const seen = await page.evaluate(async () => {

@@ -1028,6 +1028,42 @@ function tools(both) {
     assert.doesNotMatch(JSON.stringify(seen.history), /late/);
     assert.deepEqual(route.violations, []);
   });
+
+  both("what a custom model says after an interrupt is dropped, and its run says how much that was", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      let say, begun;
+      const said = new Promise((r) => (begun = r));
+      // It does not know the signal, and goes on with what it has begun.
+      const stream = () => ({ [Symbol.asyncIterator]: () => ({ n: 0, next() { begun(); return this.n++ ? new Promise((r) => (say = (value) => r({ done: false, value }))) : Promise.resolve({ done: false, value: "Half" }); } }) });
+      await ws.startAgent({ provider: { kind: "custom", model: "m", stream } });
+      const run = await ws.sendMessage("Go.");
+      await said;
+      for (let n = 0; n < 100 && !say; n++) await T.turn();
+      const dropped = async () => (await ws.sessions.task(run.runId)).dropped;
+      const before = await dropped();
+      await ws.interrupt();
+      await ws.wait(run.runId);
+      say(" of it");
+      for (let n = 0; n < 100 && !(await dropped()); n++) await T.turn();
+      return { before, after: await dropped(), history: JSON.stringify(await ws.history()) };
+    });
+    assert.deepEqual([seen.before, seen.after], [undefined, 1]);
+    assert.match(seen.history, /Half/);
+    assert.doesNotMatch(seen.history, /of it/);
+  });
+
+  both("a part of an answer (206) is none", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      const fetch = async () => new Response('event: message_stop\ndata: {"type":"message_stop"}\n\n', { status: 206, headers: { "content-type": "text/event-stream" } });
+      await ws.startAgent({ provider: { kind: "anthropic", apiKey: "sk-ant-mine", model: "m", fetch } });
+      const { error, outcome, status } = await (await ws.sendMessage("Go.")).result;
+      return T.plain({ error, outcome, status });
+    });
+    assert.deepEqual([seen.error.code, seen.error.retryable], ["protocol", false]);
+    assert.match(seen.error.message, /part of the answer.*\(HTTP 206\)/);
+  });
 }
 
 // ------------------------------------------------------------------ pages

@@ -1,7 +1,8 @@
 //! What comes back in pieces or from the page: answers of models, and answers to the pump's own questions.
 //!
 //! Decides how a piece is fed to the core, as bytes or as a chunk. Promises: what comes after a call's end or after an abort
-//! is dropped. Leaves to others: making the request (`fetch`), and what an answer means (`model/`, the core).
+//! is dropped, and counted where a function of the page has given it. Leaves to others: making the request (`fetch`), and what
+//! an answer means (`model/`, the core).
 
 use super::env;
 use super::fetch::Attempt;
@@ -61,7 +62,13 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
     if broken_down() {
         return false;
     }
-    let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return false };
+    let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else {
+        // What a function of the page gives is counted. Bytes are not, because they end when their request is aborted.
+        if !matches!(piece, Piece::Bytes(_)) {
+            pump.late(call);
+        }
+        return false;
+    };
     let Some(decoder) = &mut incoming.decoder else {
         pump.inner().incoming.borrow_mut().insert(call, incoming);
         let Piece::Bytes(bytes) = piece else { return true };

@@ -211,7 +211,7 @@ impl Pump {
         self.input(Input::Progress { call, json });
     }
 
-    /// A tool has ended whose call nobody waits for any more.
+    /// A function of the page says something that nobody waits for any more.
     pub fn late(&self, call: CallKey) {
         self.input(Input::Late(call));
     }

@@ -141,7 +141,7 @@ pub enum Input {
     },
     /// There is a network again.
     Online,
-    /// A tool has ended whose call nobody waits for any more; what it said is dropped.
+    /// A tool or a custom model has said something that nobody waits for any more; it is dropped, and counted.
     Late(CallKey),
     /// Time has passed.
     Tick {

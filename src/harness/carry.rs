@@ -212,7 +212,11 @@ impl Harness {
                     .invalid("finds no damage in this session")
                     .hint("sessions.fork() copies it"));
             }
-            (None, Err(error)) => Damage::of_head(&error.message),
+            // These rows do not say; what was found in others counts.
+            (None, Err(error)) => {
+                let known = self.core.sessions.damage(session).cloned();
+                known.unwrap_or_else(|| Damage::of_head(&error.message))
+            }
         };
         self.core.set_aside(session, damage.clone());
         // One that is held is interrupted in the copy, as every open run is.

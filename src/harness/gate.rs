@@ -1,10 +1,10 @@
 //! Which session a command is about, and who may give it.
 //!
 //! Decides, before any command on a session is carried out, whether there is an operator, and whether the session is
-//! theirs. Decides whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one
-//! write. Promises: every command passes here, by any method and from any tab. Leaves to others: reading a session for
-//! a command (`reads/look`), taking it (`holding/take`), what the command does (`commands`), what a session's record
-//! says (`session/`).
+//! theirs and is what was written. Decides whether the journal is at hand, has to be read first, or the workspace has to be
+//! borrowed for one write. Promises: every command passes here, by any method and from any tab. Leaves to others: reading a
+//! session for a command (`reads/look`), taking it (`takes`), what the command does (`commands`), what a session's record says
+//! (`session/`).
 
 use crate::error::ErrorInfo;
 use crate::harness::Harness;

@@ -170,7 +170,12 @@ impl Harness {
                 return self.salvage(waiting, &stored, signatures);
             }
             Source::Journal if waiting.request.command == Command::SessionsVerify => {
-                return stored.answer_verified(&mut self.core, &waiting, signatures);
+                let answered = stored.answer_verified(&mut self.core, &waiting, signatures);
+                // What waits there has stood still as long as it was taken for changed.
+                if self.core.sessions.has(&waiting.session) {
+                    self.runner.advance(&mut self.core, &waiting.session);
+                }
+                return answered;
             }
             Source::Journal => {
                 stored.must_be_stored(&self.core, &waiting)?;

@@ -8,7 +8,7 @@ use crate::harness::action::{Action, Input};
 use crate::harness::core::integrity::Head;
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
-use crate::harness::holding::arrivals::go_on_with;
+use crate::harness::holding::arrivals::begin_anew;
 use crate::harness::holding::start::{Aim, Start};
 use crate::harness::reads::Waiting;
 use crate::harness::reads::look::Stored;
@@ -142,9 +142,7 @@ impl Harness {
         }
         self.reads.not_taken(&mut self.core, waiting, error)?;
         if waiting.session == DEFAULT_SESSION {
-            self.core.sessions.remove(DEFAULT_SESSION);
-            let anew = Session::with(DEFAULT_SESSION, &self.core.sessions.engine);
-            go_on_with(&mut self.core, &mut self.runner, anew);
+            begin_anew(&mut self.core, &mut self.runner);
         }
         Ok(())
     }

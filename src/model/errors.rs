@@ -182,6 +182,9 @@ fn said(value: &Value) -> String {
     }
 }
 
+/// The status of an answer that is only a part of one.
+pub const PARTIAL: u16 = 206;
+
 /// The code of an HTTP status that nothing else explains.
 fn by_status(status: u16) -> Code {
     match status {
@@ -241,7 +244,7 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
     })
 }
 
-/// What an HTTP answer means that is not 2xx.
+/// What an HTTP answer means that is not 2xx, or no whole one.
 pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: Millis) -> ErrorInfo {
     let told = Told::read(body);
     let by_status = by_status(status);
@@ -251,7 +254,10 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: M
         Some(code) => code,
         None => by_status,
     };
-    let told = told.unwrap_or_else(|| Told { message: excerpt(body), ..Told::default() });
+    let mut told = told.unwrap_or_else(|| Told { message: excerpt(body), ..Told::default() });
+    if status == PARTIAL {
+        told.message = "only a part of the answer came".into();
+    }
     let header =
         |name: &str| headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str());
     let request = if told.request.is_empty() {

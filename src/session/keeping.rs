@@ -178,8 +178,8 @@ impl Session {
     /// What comes of something that is asked of the session itself. Changes nothing.
     ///
     /// `args`: `{ operator: { subject, issuer? }, … }`, and by the word: `launch` takes `id`, `providerId`, `modelId`,
-    /// `projectId`, `displayName`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for one task
-    /// only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
+    /// `projectId`, `displayName`, `policy`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for
+    /// one task only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
     /// `detail`; `go_on` `run`; `import`, `fork` and `salvage` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
     /// `ready`, `bench`, `play`, `remove`, `undoRemove`, `archive` and `status` nothing else.
     pub fn ask(&self, what: Ask, args: &Value, at: Millis) -> Outcome {
@@ -198,6 +198,7 @@ impl Session {
                     model_id: text("modelId"),
                     project_id: text("projectId"),
                     display_name: text("displayName"),
+                    policy_envelope_id: text("policy"),
                     waiting: args.get("waiting") == Some(&Value::Bool(true)),
                     ..Launch::default()
                 };

@@ -50,6 +50,8 @@ mod cases {
     mod format;
     /// Databases of earlier versions.
     mod golden;
+    /// What was found to be changed, and what may still be done with it.
+    mod guard;
     /// Rows that somebody has changed.
     mod integrity;
     /// Trials of keys.

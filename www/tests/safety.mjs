@@ -52,4 +52,40 @@ export const tests = {
     assert.equal(await page.evaluate(() => window.hacked), undefined);
     assert.equal(await page.locator(".page-text img").count(), 0);
   },
+
+  async "what stands between raw tags of code reaches the page as text"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    const text = page.locator(".page-text");
+    // Of a tag that does not end no rule of Markdown knows, but a browser's parser does.
+    await writePage(page, "<code>one <svg/onload=window.hacked=1// two</code> and <kbd>a < b & c &copy; d</kbd> end");
+    await text.getByText("end").waitFor();
+    assert.equal(await text.locator("code").textContent(), "one <svg/onload=window.hacked=1// two");
+    assert.equal(await text.locator("kbd").textContent(), "a < b & c © d");
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+  },
+
+  async "what is nested deeper than anybody writes stays text"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    const text = page.locator(".page-text");
+    // A page draws this much at once.
+    for (const [deep, tag] of [[">".repeat(20_000), "blockquote"], ["> ".repeat(9_000), "blockquote"], ["1. ".repeat(6_000), "ol"], ["- ".repeat(9_000) + "x", "ul"], ["*a **b ".repeat(1_200) + "c** d*".repeat(1_200), "em"]]) {
+      await writePage(page, `begun\n\n${deep}\n\nended`);
+      await text.getByText("ended", { exact: true }).waitFor();
+      await text.getByText("begun", { exact: true }).waitFor();
+      const depth = await text.locator(tag).count();
+      assert.ok(depth > 5 && depth <= 32, `${tag} ${depth}`);
+      // What is deeper is there, as it was written.
+      assert.ok(((await text.textContent()) ?? "").length > deep.replaceAll(/\s/g, "").length / 3, tag);
+    }
+  },
 };
+
+/** Writes one page anew, and waits until it is shown. */
+async function writePage(page, words) {
+  if (!(await page.getByTestId("edit-page").isVisible())) await page.getByRole("treeitem", { name: "Chapter 1" }).click();
+  await page.getByTestId("edit-page").click();
+  await page.getByTestId("page-editor").fill(words);
+  await page.getByTestId("save-page").click();
+}

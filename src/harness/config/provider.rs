@@ -273,6 +273,8 @@ pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo>
             return Err(invalid("provider.baseUrl uses plain http, which would show the key to the network")
                 .hint("use https, or set allowHttp: true"));
         }
+        // The provider's own address, said once more.
+        http.elsewhere = preset.base_url != Some(base.trim_end_matches('/'));
     }
     if let Some(Given::Text(key)) = &http.key {
         let (name, value) = http.key_header(key);

@@ -10,16 +10,20 @@
 //! have anything signed, and a database that was put back whole is what it was.
 
 use crate::error::ErrorInfo;
-use crate::harness::core::{Core, tasks};
+use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, RecordKind, Row};
 use crate::json::{self, json};
-use crate::ports::{Millis, Rows, Table, Write};
+use crate::list::Listed;
+use crate::ports::{Key, Millis, Rows, Table, Write};
+use crate::protocol::Command;
+use crate::rooms::{Room, enter};
 use crate::session::Session;
 use crate::session::damage::Damage;
 use crate::session::record::Short;
 use crate::session::transitions::Status;
 use serde_json::Value;
+use std::slice::Iter;
 
 /// What is wrong with a session whose head is not believed.
 pub(in crate::harness) const CHANGED: &str = "its head is not what was written";
@@ -195,6 +199,14 @@ impl Core {
         if tampered { Integrity::Tampered } else { self.head_integrity(session) }
     }
 
+    /// Whether a command that changes something may be given on a session, as far as that is what was written.
+    pub(in crate::harness) fn must_be_sound(&self, command: Command, session: &str) -> Result<(), ErrorInfo> {
+        match self.integrity(session) {
+            Integrity::Tampered => may_be_damaged(command, session),
+            _ => Ok(()),
+        }
+    }
+
     /// What is known of a session's head alone.
     pub(in crate::harness) fn head_integrity(&self, session: &str) -> Integrity {
         let verdict = self.sessions.slot(session).and_then(|slot| slot.verdict);
@@ -207,6 +219,35 @@ impl Core {
             (slot.verdict, slot.tampered, slot.damage) = (None, false, None);
         });
     }
+}
+
+/// A session that somebody has changed can be looked at, salvaged and removed. What works in it can be ended, because that
+/// comes before. Nothing else is done with it. A door of the room `past`: what was read has given it away.
+#[inline(never)]
+fn may_be_damaged(command: Command, session: &str) -> Result<(), ErrorInfo> {
+    enter(Room::Past);
+    match command {
+        Command::SessionsRemove
+        | Command::SessionsUndoRemove
+        | Command::SessionsSalvage
+        | Command::Interrupt => Ok(()),
+        // It cannot be removed, but begins anew.
+        Command::ClearConversation if session == DEFAULT_SESSION => Ok(()),
+        _ => Integrity::Tampered
+            .accept("agent session state", session)
+            .map_err(|error| error.hint(ways_out(session))),
+    }
+}
+
+/// What can be done about a damaged session.
+pub(in crate::harness) fn ways_out(id: &str) -> String {
+    let away = match id {
+        DEFAULT_SESSION => "clearConversation() begins it anew",
+        _ => "sessions.remove() takes it away",
+    };
+    let ways = "the database was changed from outside: sessions.export() keeps it as it is, \
+                sessions.salvage() makes a whole session of what is whole, ";
+    [ways, away].concat()
 }
 
 /// What a stored signature says, by the one that it should be. Behind a signature stands which key has made it.
@@ -237,23 +278,40 @@ pub(in crate::harness) fn changed_events(
     signatures: Option<&[String]>,
     signed: bool,
 ) -> Vec<(usize, String)> {
-    let mut changed = Vec::new();
-    let mut expected = signatures.map(|signatures| signatures.iter());
-    let events = rows.iter().enumerate().filter_map(|(at, (_, text))| Some((at, event_in(text)?)));
-    for (at, (id, _, stored)) in events {
-        let verdict = match stored {
-            Some(stored) => {
-                let expected = expected.as_mut().map(|rest| rest.next().map_or("", String::as_str));
-                if signed { Integrity::of(Some(&stored), expected) } else { judged(&stored, expected) }
-            }
-            None if signed => Integrity::Tampered,
-            None => Integrity::Unverified,
-        };
-        if verdict == Integrity::Tampered {
-            changed.push((at, id));
-        }
-    }
-    changed
+    changed_among(rows, &mut signatures.map(|signatures| signatures.iter()), signed)
+}
+
+/// The same; `expected` are the signatures that these events should have, and those of other rows behind them.
+pub(in crate::harness) fn changed_among(
+    rows: &Rows,
+    expected: &mut Option<Iter<'_, String>>,
+    signed: bool,
+) -> Vec<(usize, String)> {
+    let mut changed = judged_events(rows, expected);
+    changed.retain(|(.., verdict)| match verdict {
+        Integrity::Tampered => true,
+        Integrity::Verified => false,
+        Integrity::Unverified => signed,
+        // Where our key has signed the head, no other has signed an event. Without a key nothing is known.
+        Integrity::Unverifiable => signed && expected.is_some(),
+    });
+    changed.into_iter().map(|(at, id, _)| (at, id)).list()
+}
+
+/// What the signature of each event among these rows says: which row it is, its id, and that.
+pub(in crate::harness) fn judged_events(
+    rows: &Rows,
+    expected: &mut Option<Iter<'_, String>>,
+) -> Vec<(usize, String, Integrity)> {
+    let mut judge = |stored: &str| {
+        let expected = expected.as_mut().map(|rest| rest.next().map_or("", String::as_str));
+        judged(stored, expected)
+    };
+    let verdict = |(at, (_, text)): (usize, &(Key, String))| {
+        let (id, _, stored) = event_in(text)?;
+        Some((at, id, stored.map_or(Integrity::Unverified, |stored| judge(&stored))))
+    };
+    rows.iter().enumerate().filter_map(verdict).list()
 }
 
 /// Of a row that is an event: its id, what is signed of it, and the signature.

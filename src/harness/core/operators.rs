@@ -10,7 +10,7 @@ use crate::harness::core::Core;
 use crate::harness::core::refused::no_session;
 use crate::journal::redact;
 use crate::object::Object;
-use crate::protocol::{Args, Need, Request};
+use crate::protocol::{Args, Command, Need, Request};
 use crate::session::operator::{Action, Operator};
 use crate::session::record::Record;
 use crate::session::{Session, operator};
@@ -34,13 +34,22 @@ impl Core {
         }
     }
 
-    /// Whether a session is the operator's own, which all but reading needs. A command on the record itself asks this in
-    /// the order of its own checks.
+    /// Whether a session is the operator's own, and what was written, which all but reading needs. A command on the record
+    /// itself asks the former in the order of its own checks.
     pub(in crate::harness) fn must_own(&self, request: &Request, session: &str) -> Result<(), ErrorInfo> {
-        if request.need() == Need::Read || request.command.row().asks {
+        if request.need() == Need::Read {
             return Ok(());
         }
-        self.must_own_session(session)
+        if !request.command.row().asks {
+            self.must_own_session(session)?;
+        }
+        self.must_be_sound(request.command, session)
+    }
+
+    /// The same of a question or a call of a session, which is found by what answers it.
+    pub(in crate::harness) fn must_answer(&self, session: &str) -> Result<(), ErrorInfo> {
+        self.must_own_session(session)?;
+        self.must_be_sound(Command::ToolsResolve, session)
     }
 
     /// Whether a session is the operator's own.

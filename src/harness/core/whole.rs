@@ -6,7 +6,7 @@
 use crate::error::ErrorInfo;
 use crate::harness::config::Http;
 use crate::harness::core::Core;
-use crate::model::errors::redirected;
+use crate::model::errors::{PARTIAL, redirected};
 use crate::ports::Millis;
 
 /// How much is read of an error, in bytes.
@@ -24,9 +24,9 @@ pub(in crate::harness) struct Whole {
     since: Millis,
 }
 
-/// Whether an answer with this status is what was asked for.
+/// Whether an answer with this status is what was asked for, and all of it.
 pub(in crate::harness) fn is_good(status: u16) -> bool {
-    (200..300).contains(&status)
+    (200..300).contains(&status) && status != PARTIAL
 }
 
 impl Whole {

@@ -42,8 +42,10 @@ pub(in crate::harness) fn write_line(core: &mut Core, line: &str) -> Result<(), 
     arrival.written += 1;
     arrival.hash = row.hash().into();
     let key = vec![id.into(), arrival.written.into()];
-    // Its runs and tasks are found by their ids; those of a second copy are the first one's.
-    let own = id == arrival.session.id && arrival.written > arrival.session.copied_at();
+    // Its runs and tasks are found by their ids; those of a second copy are the first one's. What was the first
+    // session elsewhere has another id here.
+    let is_own = [id, DEFAULT_SESSION].contains(&&*arrival.session.id);
+    let own = is_own && arrival.written > arrival.session.copied_at();
     let owner = own.then(|| id.to_owned());
     core.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
     if let Some(id) = owner {
@@ -244,6 +246,13 @@ pub(in crate::harness) fn go_on_with(core: &mut Core, runner: &mut Runner, sessi
     if core.sessions.is_watched(&id) {
         runner.calls.tell_history(core, &id);
     }
+}
+
+/// The first session was given up: it begins anew.
+pub(in crate::harness) fn begin_anew(core: &mut Core, runner: &mut Runner) {
+    core.sessions.remove(DEFAULT_SESSION);
+    let anew = Session::with(DEFAULT_SESSION, &core.sessions.engine);
+    go_on_with(core, runner, anew);
 }
 
 pub(in crate::harness) fn changed() -> ErrorInfo {

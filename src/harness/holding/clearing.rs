@@ -6,8 +6,10 @@
 use crate::error::ErrorInfo;
 use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::Holding;
+use crate::harness::holding::arrivals::begin_anew;
 use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
+use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, StoppedBy, pack};
 use crate::ports::{Read, Table};
 use crate::rooms::{Room, enter};
@@ -26,6 +28,12 @@ impl Holding {
     ) {
         enter(Room::Past);
         runner.interrupt_session(core, session, StoppedBy::Cleared, true);
+        if core.integrity(session) == Integrity::Tampered {
+            // What lies before the clearing would still not be what was written.
+            core.answer_waiters(session);
+            reads.give_up(core, command, session);
+            return begin_anew(core, runner);
+        }
         let Some(sums) = core.session(session).map(|session| session.sums) else { return };
         runner.append(core, session, None, &Entry::Cleared { sums });
         core.answer_waiters(session);

@@ -6,7 +6,7 @@
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;
 use crate::harness::core::arrival::nothing_arrives;
-use crate::harness::core::integrity::{Head, changed_event};
+use crate::harness::core::integrity::{Head, changed_event, changed_events};
 use crate::harness::reads::Reads;
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
@@ -88,8 +88,15 @@ impl Reads {
             signed = arrival.integrity == Integrity::Verified;
             accepted = arrival.integrity.accept("agent session state", &arrival.session.id);
         }
-        if let Some(event) = rows.first().and_then(|events| changed_event(events, signatures, signed)) {
+        let none = Rows::new();
+        let events = rows.first().unwrap_or(&none);
+        if let Some(event) = changed_event(events, signatures, signed) {
             accepted = Integrity::Tampered.accept("agent session event", &event);
+        } else if let Some(reader) = &mut self.reader
+            && let Some((at, _)) = changed_events(events, signatures, true).first()
+        {
+            // Of another key's, unless ours turns out to have signed the head.
+            reader.doubt(events.get(*at));
         }
         if accepted.is_err() {
             self.reader = None;

@@ -1,16 +1,23 @@
-//! The signatures among rows that were read: which are worked out again, and what comes of the heads.
+//! The signatures among rows that were read: which are worked out again, and what comes of the heads, and of the events of
+//! sessions that are taken.
 //!
+//! Promises: nobody takes a session one of whose signatures is wrong. What was found to be wrong with it counts until all
+//! of it is read again for `sessions.verify`.
 //! Leaves to others: what a signature says (`core/integrity`).
 
-use crate::harness::core::integrity::{Head, event_in};
+use crate::harness::core::integrity::{Head, changed_among, event_in};
 use crate::harness::core::{Core, DEFAULT_SESSION};
-use crate::harness::reads::After;
+use crate::harness::reads::look::number;
+use crate::harness::reads::{After, Archiving};
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
 use crate::ports::{Key, Part, Rows};
+use crate::protocol::{Command, Source};
+use crate::session::damage::Damage;
 use serde_json::Value;
 
-/// Holds a head against the signature that its text should have. `whole`: all rows of the session are read with it.
+/// Holds a head against the signature that its text should have. `whole`: all rows of the session are read with it, to say
+/// whether they are what was written.
 pub(super) fn judge_head(core: &mut Core, id: &str, head: &Head, expected: Option<&str>, whole: bool) {
     // A head in another's place says the truth of another session; only the first session is older than records.
     let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
@@ -34,30 +41,52 @@ impl After {
         for (at, (key, row)) in heads.into_iter().enumerate() {
             let expected = signatures.map(|all| all.get(before + at).map_or("", String::as_str));
             let Some(Part::Text(id)) = key.first() else { continue };
-            // What rows gave away counts until all of them are read again.
-            let whole = match self {
-                After::Look(waiting) => {
-                    let page = waiting.by_rows() || waiting.tail.is_some();
-                    !page && !core.sessions.has(id)
-                }
-                _ => true,
-            };
             let head = Head::parse(row);
-            // What lies before its checkpoint is read where somebody asks for all of it.
-            let all = head.first() <= 1 || matches!(self, After::Look(waiting) if waiting.whole);
-            judge_head(core, id, &head, expected, whole && all);
+            // What rows gave away counts until somebody has all of them read again.
+            let verifies =
+                matches!(self, After::Look(waiting) if waiting.request.command == Command::SessionsVerify);
+            judge_head(core, id, &head, expected, verifies);
+        }
+        self.judge_events(core, rows, signatures);
+    }
+
+    /// Holds the events of sessions that are taken against what they sign to. A command that only looks does that by itself.
+    fn judge_events(&self, core: &mut Core, rows: &[Rows], signatures: Option<&[String]>) {
+        let ids = match self {
+            After::Look(waiting) if waiting.request.command.row().source == Source::Fold => {
+                vec![waiting.session.as_str()]
+            }
+            After::Load { sessions, .. } => sessions.iter().map(String::as_str).list(),
+            After::Archive { session, .. } => vec![session.as_str()],
+            _ => return,
+        };
+        let mut expected = signatures.map(|signatures| signatures.iter());
+        for (id, entries) in ids.into_iter().zip(self.events_among(rows)) {
+            let signed = core.head_integrity(id) == Integrity::Verified;
+            let changed = changed_among(entries, &mut expected, signed);
+            let Some((at, event)) = changed.into_iter().next() else { continue };
+            let Err(error) = Integrity::Tampered.accept("agent session event", &event) else { continue };
+            let seq = entries.get(at).and_then(|(key, _)| number(key)).unwrap_or_default();
+            core.set_aside(id, Damage { seq, why: error.message.clone() });
+        }
+    }
+
+    /// Of each session that was read for this, the rows whose events are judged.
+    fn events_among<'a>(&self, rows: &'a [Rows]) -> Vec<&'a Rows> {
+        let first = || rows.iter().take(1).list();
+        match self {
+            After::Look(waiting) if waiting.judges_events() => first(),
+            After::Arrived { .. } | After::Archive { step: Archiving::Take { .. }, .. } => first(),
+            After::Load { .. } => rows.iter().step_by(4).list(),
+            _ => Vec::new(),
         }
     }
 
     /// What is to be signed again to judge rows that were read for this: events, then heads.
     pub(in crate::harness) fn texts_to_judge(&self, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
-        let by_events = match self {
-            After::Look(waiting) => waiting.judges_events(),
-            _ => matches!(self, After::Arrived { .. }),
-        };
-        if by_events {
-            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
+        for entries in self.events_among(rows) {
+            let events = entries.iter().filter_map(|(_, text)| event_in(text));
             texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
         }
         for (_, row) in heads_among(self, rows) {

@@ -9,10 +9,10 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::calls::Calls;
 use crate::harness::core::arrival::ARRIVING;
-use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD, changed_event, changed_events};
+use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD, changed_event, changed_events, ways_out};
 use crate::harness::core::refused::{no_session, no_session_for};
 use crate::harness::core::removed::removed_by;
-use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, stored};
+use crate::harness::core::{Core, Lifecycle, stored};
 use crate::harness::reads::carried::PAGE;
 use crate::harness::reads::told::{left_by, told_in_part, told_rows};
 use crate::harness::reads::{After, Reads, Waiting, carried};
@@ -194,6 +194,12 @@ impl<'a> Stored<'a> {
             let is_it = |place: Checkpoint| Checkpoint::is_named_by(&place.text, &head.value);
             if named.is_none_or(is_it) { Ok(()) } else { Err(wrong()) }
         };
+        // Of one that is at hand more is known than these rows say: they may be those of an earlier day.
+        if let Some(head) = self.head.as_ref().filter(|_| core.sessions.has(session))
+            && !core.is_as_written(session, head, waiting.asked)
+        {
+            core.set_aside(session, Damage::of_head(CHANGED));
+        }
         let signed = self.must_be_as_signed(core, waiting, signatures);
         let found = signed.and_then(|()| load_with_place(session, core, self)).and_then(agrees);
         let mut told = Object::new();
@@ -615,17 +621,6 @@ fn not_its_own() -> ErrorInfo {
 fn no_end() -> ErrorInfo {
     ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head")
         .hint("the database was changed from outside")
-}
-
-/// What can be done about a damaged session.
-fn ways_out(id: &str) -> String {
-    let away = match id {
-        DEFAULT_SESSION => "clearConversation() begins it anew",
-        _ => "sessions.remove() takes it away",
-    };
-    let ways = "the database was changed from outside: sessions.export() keeps it as it is, \
-                sessions.salvage() makes a whole session of what is whole, ";
-    [ways, away].concat()
 }
 
 /// What is read of a session: its entries from the checkpoint on, or all (`whole`), its head, its drafts, its checkpoint.

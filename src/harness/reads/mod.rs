@@ -212,9 +212,14 @@ impl Reads {
         if !waiting.gives_up() || error.code != Code::Corrupt {
             return Err(error);
         }
-        core.remove_broken(&waiting.session);
-        core.reply(waiting.command, Ok(None));
-        self.look_for_remains(core);
+        self.give_up(core, waiting.command, &waiting.session);
         Ok(())
+    }
+
+    /// A damaged session goes, and what there is of it besides.
+    pub(in crate::harness) fn give_up(&mut self, core: &mut Core, command: u32, session: &str) {
+        core.remove_broken(session);
+        core.reply(command, Ok(None));
+        self.look_for_remains(core);
     }
 }

@@ -5,7 +5,7 @@
 use crate::harness::action::{By, Input};
 use crate::harness::core::DEFAULT_SESSION;
 use crate::ports::{Millis, Rows};
-use crate::protocol::{Command, Request, Source};
+use crate::protocol::{Command, Need, Request, Source};
 
 /// A command that waits for its session to be read.
 #[derive(Clone, Debug)]
@@ -39,9 +39,9 @@ impl Waiting {
         self.request.command.row().source == Source::Rows
     }
 
-    /// Whether the events among its rows are signed again: what is only folded has been judged by its head.
+    /// Whether the events among its rows are signed again: what is only looked at has been judged by its head.
     pub fn judges_events(&self) -> bool {
-        self.request.command.row().source != Source::Fold
+        self.request.command.row().source != Source::Fold || self.request.need() != Need::Read
     }
 
     /// Whether it shows no more than a page of the conversation.

@@ -11,6 +11,7 @@ use crate::harness::runner::Runner;
 use crate::harness::runner::files::has_files;
 use crate::harness::runner::not_configured;
 use crate::harness::runner::queue::{accepted, when_busy};
+use crate::harness::runner::records::policy_of;
 use crate::journal::{Ask, Entry, StoppedBy};
 use crate::object::Object;
 use crate::protocol::args::shortened;
@@ -326,6 +327,7 @@ impl Runner {
     ) -> Result<(), ErrorInfo> {
         let session = tasks::session_of(fresh);
         let mut args = core.as_operator()?;
+        args.text("policy", &policy_of(&session));
         args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
         args.maybe_text("modelId", self.setup.config.model_id(None));
         core.sessions.take(Session::with(&session, &core.sessions.engine));

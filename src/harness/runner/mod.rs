@@ -32,6 +32,7 @@ use crate::harness::core::told::Told;
 use crate::harness::core::{Core, Lifecycle, Next, Options};
 use crate::harness::pages::Pages;
 use crate::harness::setup::Setup;
+use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::list::Listed;
 use crate::model::{Answer, StopReason, Usage};
@@ -204,6 +205,10 @@ impl Runner {
         while let (Some(slot), None) = (core.sessions.get(session), &core.follows.broken) {
             let Some(next) = slot.session.next() else { return };
             let (run, entry) = next;
+            // Nothing new begins in what was found to be changed.
+            if matches!(entry, Entry::Taken { .. }) && core.integrity(session) == Integrity::Tampered {
+                return;
+            }
             // Its timer may be late.
             if !matches!(entry, Entry::Ended { .. }) && self.end_overdue(core, session) {
                 return;

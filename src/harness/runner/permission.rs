@@ -221,7 +221,7 @@ impl Runner {
             core.must_run()?;
             return Err(not_asked(request));
         };
-        core.must_own_session(&session)?;
+        core.must_answer(&session)?;
         self.answer_question(core, &session, &run, tool_call, request, (answer, word));
         core.reply(command, Ok(None));
         Ok(())
@@ -304,7 +304,7 @@ impl Runner {
             core.must_run()?;
             return Err(not_asked(tool_call));
         };
-        core.must_own_session(&session)?;
+        core.must_answer(&session)?;
         let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {
             (None, Some(error)) => {
                 failed_call(tool_call, core.secrets.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)))

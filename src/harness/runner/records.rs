@@ -23,6 +23,11 @@ use crate::session::lifecycle::Outcome;
 use crate::session::{Session, lifecycle, record};
 use serde_json::Value;
 
+/// What the events, receipts and runs of a session say that they are under.
+pub(in crate::harness) fn policy_of(session: &str) -> String {
+    ["policy_", session].concat()
+}
+
 /// How many letters of a project's or a provider's name go into a session's id.
 const ID_PART: usize = 64;
 
@@ -154,6 +159,7 @@ impl Runner {
             return Err(error.hint("it is put on record: choose another"));
         }
         args.text("id", &session).text("providerId", &provider).text("projectId", &project);
+        args.text("policy", &policy_of(&session));
         args.maybe_text("displayName", given.text("displayName"));
         if let Some(name) = given.text("provider") {
             args.text("provider", name);
@@ -207,14 +213,14 @@ impl Runner {
         core.sessions.has(session) || core.sessions.head(session).is_some() || damaged || arrives
     }
 
-    /// This id, or the next one like it that no session has, and that no task can have. A door of the room `past`, which a
-    /// launch and a copy have.
+    /// This id, or the next one like it that no session has, and that no task can have. That of the first session has one, also
+    /// before it begins. A door of the room `past`, which a launch and a copy have.
     #[inline(never)]
     pub(in crate::harness) fn free_id(&self, core: &Core, id: &str) -> String {
         enter(Room::Past);
         let id = tasks::without_task(id);
         let (mut free, mut number) = (id.to_owned(), 1);
-        while self.knows(core, &free) {
+        while free == DEFAULT_SESSION || self.knows(core, &free) {
             number += 1;
             let end = ["-", &u64::to_string(&number)].concat();
             let room = id.floor_char_boundary(lifecycle::ID.saturating_sub(end.len()));
@@ -239,7 +245,7 @@ impl Runner {
         let what = match folded.record() {
             None => {
                 args.text("id", DEFAULT_SESSION).text("providerId", &self.setup.provider_name());
-                args.text("projectId", &core.options.name);
+                args.text("projectId", &core.options.name).text("policy", "policy_default");
                 args.maybe_text("modelId", self.setup.config.model_id(None));
                 Ask::Launch
             }

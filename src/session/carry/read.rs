@@ -12,7 +12,7 @@ use crate::json::{self, Reader as Json};
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::model::Usage;
-use crate::ports::{PatternEngine, Rows, signed_row};
+use crate::ports::{Key, PatternEngine, Rows, signed_row};
 use crate::session::lifecycle::check_id;
 use crate::session::record::{self, Record, storable};
 use crate::session::{Difference, Session, again, weight};
@@ -75,7 +75,7 @@ pub struct Reader {
     receipts: Named<()>,
     /// The signed events that have come since they were asked for.
     events: Rows,
-    /// The last event that is not signed.
+    /// An event that is not signed, or by another key.
     unsigned: Rows,
 }
 
@@ -88,7 +88,7 @@ pub struct Carried {
     pub head: String,
     /// The version of the package that has written it.
     pub package: String,
-    /// The row of an event that is not signed, if there is one: where the head is, each must be.
+    /// The row of an event that is not signed by our key, if there is one: where the head is, each must be.
     pub unsigned: Rows,
     /// Its files whose bytes are lost: none come with it.
     pub gone: Vec<String>,
@@ -142,6 +142,11 @@ impl Reader {
     /// say whether their signatures are good.
     pub fn events(&mut self) -> Rows {
         std::mem::take(&mut self.events)
+    }
+
+    /// One of the signed events that have come is not signed by our key.
+    pub fn doubt(&mut self, event: Option<&(Key, String)>) {
+        self.unsigned = event.into_iter().cloned().list();
     }
 
     /// The version of the package that has written it, once the first line has come.

@@ -44,7 +44,7 @@ fn worked() -> Desk {
 }
 
 /// What a page makes of an export.
-fn export(desk: &mut Desk, id: &str) -> String {
+pub fn export(desk: &mut Desk, id: &str) -> String {
     let mut page = desk.must("sessions.export", json!({ "id": id }));
     let files = page["files"].as_array().cloned().unwrap_or_default();
     let mut text = page["lines"].as_str().unwrap().to_owned();
@@ -85,7 +85,7 @@ fn write(desk: &mut Desk, text: &str) -> Answered {
     desk.ask("sessions.import", json!({ "step": "done" }))
 }
 
-fn import(desk: &mut Desk, text: &str) -> Answered {
+pub fn import(desk: &mut Desk, text: &str) -> Answered {
     check(desk, text)?;
     desk.ask("sessions.admit", json!({}))?;
     let done = write(desk, text);
@@ -309,7 +309,7 @@ fn with_first_line(text: &str, from: &str, to: &str) -> String {
 }
 
 /// The file with the hash of its lines.
-fn summed(text: &str) -> String {
+pub fn summed(text: &str) -> String {
     let mut sum = String::new();
     let mut lines: Vec<String> = text.lines().map(Into::into).collect();
     for line in lines.iter().take(1).chain(lines.iter().filter(|line| line.starts_with("{\"row\""))) {

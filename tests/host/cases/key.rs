@@ -1,5 +1,6 @@
 //! Trials of keys, case by case, on a calm world.
 
+use crate::support::desk::Desk;
 use crate::support::sim::World;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::CallKey;
@@ -174,4 +175,27 @@ fn an_endless_answer_is_not_read_to_its_end() {
     assert_eq!(read, Some(8));
     world.is_over(0, call, Ok(()));
     assert!(answer(&world, id).unwrap().is_err());
+}
+
+/// A provider's own address is its own also where a page says it: a key is needed there, and behind a proxy it is not.
+#[test]
+fn a_provider_without_a_key_at_its_own_address_is_not_configured() {
+    let own = "https://api.anthropic.com";
+    for (base, configured) in [
+        (json!(null), false),
+        (json!(own), false),
+        (json!(format!("{own}/")), false),
+        (json!("https://api.anthropic.com.example"), true),
+        (json!(format!("{own}/of/mine")), true),
+        (json!("https://p.example"), true),
+    ] {
+        let provider = json!({ "kind": "anthropic", "baseUrl": base });
+        let mut page = Desk::of("ann");
+        page.start_with(json!({ "own": provider }));
+        page.must("sessions.launch", json!({ "id": "a", "provider": "own" }));
+        let status = page.status("a")["status"].clone();
+        assert_eq!(status, if configured { "running" } else { "starting" }, "{base}");
+        page.must("configureAgent", json!({ "provider": provider }));
+        assert_eq!(page.must("settings", json!({}))["api_key_configured"], configured, "{base}");
+    }
 }

@@ -1269,3 +1269,18 @@ fn what_a_page_throws_is_no_longer_than_what_a_provider_says() {
     world.breaks(0, error);
     assert_eq!(last(&world, "agent:error")["message"].as_str().map(str::len), Some(4096));
 }
+
+/// A proxy or a cache may answer with a part of something. Nobody has asked for a part, so it is no answer.
+#[test]
+fn a_part_of_an_answer_is_no_answer() {
+    let mut world = started_with(json!({ "provider": { "kind": "anthropic", "apiKey": KEY } }));
+    send(&mut world, "hello");
+    let (call, _) = world.model(0);
+    world.responds(0, call, 206, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+    let error = last(&world, "agent:error");
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("protocol"), &json!(false)), "{error}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("part of the answer") && message.ends_with("(HTTP 206)"), "{message}");
+    assert!(error["hint"].as_str().unwrap().contains("base URL"), "{error}");
+    assert!(history(&mut world).iter().all(|said| said["role"] == "user" || said["status"] == "failed"));
+}

@@ -2,9 +2,10 @@
 //
 // Decides: what Markdown may become. Promises: nothing reaches the document that DOMPurify has not seen. No image is
 // loaded from elsewhere (an address in a picture can carry data out), links go to http, https, mailto and to pages.
-// Headings never skip a level. Leaves to others: when to render (`stream.ts`), colours (`highlight.ts`).
+// Headings never skip a level. What is nested deeper than anybody writes stays text, because each level takes of the
+// stack. Leaves to others: when to render (`stream.ts`), colours (`highlight.ts`).
 import DOMPurify from "dompurify";
-import { Marked, type Token, type Tokens, type TokenizerAndRendererExtension } from "marked";
+import { Marked, Tokenizer, type Token, type Tokens, type TokenizerAndRendererExtension } from "marked";
 import { iconNode } from "../shell/icons.ts";
 import { h } from "../shell/dom.ts";
 
@@ -29,11 +30,29 @@ export interface Place {
   last: number;
 }
 
+/** How deep quotes, lists and emphasis are nested at most. */
+const DEEPEST = 32;
+let depth = 0;
+
+/** A tokenizer that finds nothing below `DEEPEST` of these. */
+const bounded = <Args extends unknown[], Found>(tokenize: (this: Tokenizer, ...args: Args) => Found) =>
+  function (this: Tokenizer, ...args: Args): Found | undefined {
+    if (depth >= DEEPEST) return undefined;
+    depth++;
+    try {
+      return tokenize.apply(this, args);
+    } finally {
+      depth--;
+    }
+  };
+const { blockquote, list, emStrong, del } = Tokenizer.prototype;
+
 let place: Place = { base: 2, last: 2 };
 
 const marked = new Marked({
   gfm: true,
   extensions: [pageLink],
+  tokenizer: { blockquote: bounded(blockquote), list: bounded(list), emStrong: bounded(emStrong), del: bounded(del) },
   renderer: {
     heading({ tokens, depth }) {
       place.last = Math.min(6, place.base + depth, place.last + 1);
@@ -41,6 +60,11 @@ const marked = new Marked({
     },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
     html: ({ text }) => plainTags(text),
+    // Between raw tags of code its text would go on as it is.
+    text(token) {
+      if ("escaped" in token) token.escaped = false;
+      return false;
+    },
     image: ({ href, text }) => `<img src="${escape(href)}" alt="${escape(text)}">`,
   },
 });

@@ -16,14 +16,14 @@ use std::io::Write;
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
     ("with a tool, on Anthropic", &["anthropic"], 246_400),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 272_100),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 272_900),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 17] = [
     ("anthropic", 4_230),
-    ("carry", 17_950),
+    ("carry", 18_060),
     ("chat", 5_810),
     ("more", 18_490),
     ("pages", 25_400),

@@ -159,6 +159,7 @@ const ROOMS: [Room; 9] = [
             "harness::runner::Runner>::files_gone",
             "harness::runner::Runner>::tell_gone",
             "harness::runner::Runner>::tell_files",
+            "harness::core::integrity::may_be_damaged",
             "session::Session>::at_checkpoint",
             "session::Session>::checkpoint",
             "session::Session>::fold_adopted",
