@@ -259,7 +259,7 @@ impl Session {
         let (receipt, count) = later.receipts;
         self.keeping.receipt = receipt;
         self.keeping.receipts.truncate(count);
-        if let Some(run) = later.run.as_deref().filter(|run| !self.past.contains_key(*run)) {
+        if let Some(run) = later.run.as_deref().filter(|run| !self.past.contains_key(run)) {
             self.keep_happened(run, later.what, later.at);
         }
         if later.come > 0 {

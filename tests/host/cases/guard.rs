@@ -97,6 +97,7 @@ fn expected(run: &str, waits: &str) -> Vec<(&'static str, Then, Value)> {
         "sessions.attach",
         "keys.set",
         "keys.remove",
+        "keys.look",
         "keys.list",
         "keys.validate",
         "keys.models",
