@@ -38,11 +38,11 @@ impl Desk {
     fn task_session(&mut self) -> String {
         self.rows("default");
         let heads = self.store.read(&Read::all(Table::Heads, Vec::new()));
-        let ids = heads.into_iter().filter_map(|(key, _)| match key.into_iter().next() {
+        let mut ids = heads.into_iter().filter_map(|(key, _)| match key.into_iter().next() {
             Some(Part::Text(id)) if id.starts_with("once_") => Some(id),
             _ => None,
         });
-        ids.last().expect("a task")
+        ids.next_back().expect("a task")
     }
 
     /// The store is that of a version that has no rows for tasks.
