@@ -121,7 +121,8 @@ impl Host {
     }
 }
 
-/// Opens a workspace. `options`: `{ storage, durability, onStorageLost, pageTools, scope }` and the limits of an answer; `deliver` gets the messages for the client.
+/// Opens a workspace. `options`: `{ storage, durability, onStorageLost, pageTools, scope }` and the limits of an answer.
+/// `deliver` gets the messages for the client.
 #[wasm_bindgen]
 pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise {
     let is = |option: &str, word: &str| convert::text(options, option).as_deref() == Some(word);

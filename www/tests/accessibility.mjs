@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { kept, open, running, save, say, settled, start, streaming, tamper, useModel, withoutStorage, workspace } from "./browser.mjs";
+import { kept, open, readToTheEnd, running, save, say, settled, start, streaming, tamper, useModel, withoutStorage, workspace } from "./browser.mjs";
 import { launchSession } from "./sessions.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -55,6 +55,7 @@ const STATES = {
     await say(page, 'Change the text of the page "Dragon Lore" to "Dragons are gone."');
     await page.locator("[data-testid=permission-card] .diff").waitFor();
     await page.getByText("Exact arguments").first().click();
+    await readToTheEnd(page);
     await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
     await page.getByTestId("permission-with-word").click();
   },

@@ -155,3 +155,6 @@ export function tamper(page, table, from, to) {
     db.close();
   }, [table, from, to]);
 }
+
+/** Scrolls to the end of what a question is about, because leave is given only then. */
+export const readToTheEnd = (page) => page.getByTestId("permission-body").evaluate((body) => body.scrollTo(0, body.scrollHeight));

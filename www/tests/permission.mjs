@@ -1,6 +1,6 @@
 // What waits for the person: the docked card, its answers, and that nothing else is one.
 import assert from "node:assert/strict";
-import { open, running, save, say, settled, start, titled, useModel, workspace } from "./browser.mjs";
+import { open, readToTheEnd, running, save, say, settled, start, titled, useModel, workspace } from "./browser.mjs";
 
 const DELETE = 'call delete_page {"slug":"chapter-1"}';
 const EDIT = 'call update_page_content {"slug":"dragon-lore","content":"Dragons breathe fire and hoard treasure.\\n\\nThey are gone."}';
@@ -83,6 +83,30 @@ export const tests = {
     assert.match(await refused.locator(".tool-line").innerText(), /did not allow/);
   },
 
+  async "leave for a long call is given once all of it was in sight"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await rule(page, "create_page", "ask");
+    const content = Array.from({ length: 300 }, (_, n) => `${n} is a line of the story.`).join("\\n");
+    await say(page, `call create_page {"title":"Long story","content":"${content}"}`);
+    const size = card(page).getByTestId("permission-size");
+    await size.waitFor();
+    assert.match(await size.innerText(), /^[\d,]+ characters in 2 arguments\. The largest is content, with [\d,]+\. The last, title, ends with “Long story”\. Scroll to the end to allow it\./);
+    const allow = page.getByTestId("permission-allow_once");
+    await page.locator("[data-testid=permission-deny][aria-disabled=false]").waitFor();
+    assert.equal(await allow.getAttribute("aria-disabled"), "true");
+    await allow.click({ force: true });
+    assert.equal(await focused(page), "permission-body");
+    assert.deepEqual(await pages(page, "long-story"), []);
+
+    // More of it in sight is not all of it.
+    await page.getByTestId("permission-unfold").click();
+    assert.equal(await allow.getAttribute("aria-disabled"), "true");
+    await readToTheEnd(page);
+    await answer(page, "allow_once");
+    await done(page, 1);
+    assert.deepEqual(await pages(page, "long-story"), ["long-story"]);
+  },
+
   async "later answers nothing; a line brings the question back"({ page, base, model, visit }) {
     await ready({ page, base, model, visit });
     await say(page, DELETE);
@@ -133,6 +157,26 @@ export const tests = {
     await answer(page, "allow_once");
     await done(page, 1);
     assert.match(await page.evaluate(async () => (await ws.pages.read("dragon-lore")).content), /They are gone\.$/);
+  },
+
+  async "of a page that the conversation has changed, it says what that said before"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await workspace(page);
+    await page.evaluate(() => ws.pages.update("dragon-lore", { content: "Dragons sleep." }));
+    await say(page, EDIT);
+    await done(page, 1);
+    await rule(page, "update_page_content", "ask");
+    await say(page, 'call update_page_content {"slug":"dragon-lore","content":"Dragons fly."}');
+    const former = card(page).getByTestId("permission-former");
+    await former.locator("summary").click();
+    const lines = (kind) => former.locator(`.diff .${kind}`).evaluateAll((all) => all.map((line) => line.lastChild.textContent));
+    assert.deepEqual([await lines("added"), await lines("removed")], [["Dragons fly."], ["Dragons sleep."]]);
+    await answer(page, "deny");
+    await done(page, 2);
+    // Of a page that it has not changed it says nothing of that.
+    await say(page, DELETE);
+    await card(page).waitFor();
+    assert.equal(await former.count(), 0);
   },
 
   async "what cannot be seen in the arguments is shown"({ page, base, model, visit }) {

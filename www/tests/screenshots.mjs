@@ -80,7 +80,7 @@ const PICTURES = {
       await page.getByTestId("open-tools").click();
       await say(page, 'Change the text of the page "Dragon Lore" to "Dragons breathe fire and hoard treasure. They are patient."');
       await page.locator("[data-testid=permission-card] .diff").waitFor();
-      await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+      await page.locator("[data-testid=permission-deny][aria-disabled=false]").waitFor();
     },
   },
   tools: {

@@ -3,8 +3,9 @@
 //
 // Decides: which one is shown and what its reason means. Promises: it never takes the focus by itself and does nothing
 // at a key that was meant for something else. For a moment after it appeared its buttons do not act, and no key answers
-// from afar. What is shown is exact: the arguments as they are, with what a browser would hide made visible. "Later"
-// answers nothing. Leaves to others: what an answer sets going.
+// from afar. What is shown is exact: the arguments as they are, with what a browser would hide made visible. Leave is given
+// only for what was shown to its end: until then it says how much there is. "Later" answers nothing. Leaves to others: what an
+// answer sets going.
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 import type { ErrorInfo, PermissionAnswer, PermissionRequest } from "lodger";
@@ -17,9 +18,13 @@ import { icon } from "../shell/icons.ts";
 import { exactJson, visible } from "../shell/visible.ts";
 import { sentence } from "../words.ts";
 import { pageChange, type Change } from "./change.ts";
+import { measured } from "./measured.ts";
 
 /** For so long after a question appeared its buttons do not act: the press may have been meant for something else. */
 const SETTLES_IN = 400;
+
+/** So many pixels may lie out of sight that hold no line of text. */
+const NO_LINE = 8;
 
 /** The reasons that need more words than the package's own. */
 const REASONS: Record<string, string> = {
@@ -61,6 +66,10 @@ export class PermissionCard extends Component {
   #wording = false;
   #error: ErrorInfo | null = null;
   #change: { of: string; change: Change | null } | null = null;
+  /** A part of what would be done was never in sight. */
+  #unseen = false;
+  #sawAll = false;
+  #unfolded = false;
   /** The focus lies in a question that goes away. */
   #leads = false;
   /** Where the focus was before it was led here. */
@@ -75,6 +84,7 @@ export class PermissionCard extends Component {
       event.preventDefault();
       this.#putAside(this.#shown);
     });
+    new ResizeObserver(this.#look).observe(this);
     // The change is worked out again when the page has changed under it.
     pages.addEventListener("change", () => this.#work());
     return this;
@@ -112,6 +122,7 @@ export class PermissionCard extends Component {
     const last = this.#shown?.id;
     if (last && !still.has(last) && last !== this.#mine && next === null) this.speech.say("The question was answered elsewhere, or its run has ended.");
     [this.#wording, this.#error, this.#mine, this.#answering] = [false, null, "", false];
+    [this.#unseen, this.#sawAll, this.#unfolded, this.#change] = [false, false, false, null];
     clearTimeout(this.#timer);
     this.#settled = next === null;
     if (next === null) return;
@@ -124,19 +135,34 @@ export class PermissionCard extends Component {
   #work(asked: Asked | null = this.#shown): void {
     if (asked?.kind !== "permission") return;
     const { tool, arguments: args } = asked.request;
-    void pageChange(tool, args, this.agent.workspace.pages).then((change) => {
+    void pageChange(tool, args, this.agent.workspace.pages, this.agent.snapshot.messages).then((change) => {
+      const before = this.#change?.of === asked.id ? this.#change.change : undefined;
       this.#change = { of: asked.id, change };
+      // Another text than the one that was read to its end.
+      if (before === undefined || JSON.stringify(before) !== JSON.stringify(change)) this.#sawAll = false;
       this.requestUpdate();
     });
   }
 
   override updated(): void {
+    this.#look();
     if (!this.#leads) return;
     // The focus stays with the questions, on none of the next one's buttons; after the last it goes back.
     this.#leads = false;
     if (this.#shown) this.#section?.focus();
     else this.#goBack();
   }
+
+  /** Whether all of what would be done was in sight by now: what was scrolled past was. */
+  readonly #look = (): void => {
+    const body = this.querySelector<HTMLElement>("section[data-request] > .permission-body");
+    if (!body) return;
+    // On a narrow screen the card can lie behind another tab: then nothing of it is in sight.
+    this.#sawAll ||= body.clientHeight > 0 && body.scrollHeight - body.clientHeight - body.scrollTop <= NO_LINE;
+    if (this.#unseen === !this.#sawAll) return;
+    this.#unseen = !this.#sawAll;
+    this.requestUpdate();
+  };
 
   #goBack(): void {
     const from = this.#from?.isConnected ? this.#from : document.querySelector<HTMLElement>("#message");
@@ -162,7 +188,8 @@ export class PermissionCard extends Component {
     return html`<section class="permission" role="group" tabindex="-1" aria-labelledby="permission-title" aria-describedby="permission-why" data-testid="permission-card" data-request=${requestId} data-reason=${reason} aria-busy=${this.#answering}>
       ${this.#head(html`${visible(request.explanation)}`)}
       <p id="permission-why" class=${REASONS[reason] ? "why telling" : "why"}>${REASONS[reason] ? `${REASONS[reason]} ` : ""}The tool is <code>${visible(tool)}</code>.${reason === "external_text" && request.outside ? html` <span data-testid="permission-outside">It comes from: ${request.outside.map(originWords).join("; ")}.</span>` : nothing}${capability ? html` <span class="needs">It needs <code>${visible(capability)}</code>.</span>` : nothing}</p>
-      <div class="permission-body">${this.#what(request)}</div>
+      <div class=${this.#unfolded ? "permission-body unfolded" : "permission-body"} tabindex="0" role="group" aria-label="What it would do" data-testid="permission-body" @scroll=${this.#look}>${this.#what(request)}</div>
+      ${this.#unseen || this.#unfolded ? this.#size(request) : nothing}
       ${this.#refused()}
       <form class="permission-answers" @submit=${(event: Event) => (event.preventDefault(), this.#answer("deny"))}>
         ${this.#wording
@@ -205,12 +232,25 @@ export class PermissionCard extends Component {
     if (!change) return exact(args);
     return html`<p class="change-title">${visible(change.title)} <span class="muted">${counted(change.before, change.after)}</span></p>
       ${diffView(change.before, change.after, "What it would change")}
+      ${change.former === undefined ? nothing : html`<details class="exact" data-testid="permission-former"><summary>${icon("chevron")}This conversation has changed it already: show all of that</summary>${diffView(change.former, change.after, "What this conversation would have changed")}</details>`}
       <details class="exact"><summary>${icon("chevron")}Exact arguments</summary>${exact(args)}</details>`;
   }
 
+  /** How much there is of what is not in sight yet. */
+  #size({ arguments: args }: PermissionRequest): TemplateResult {
+    return html`<p id="permission-size" class="muted" data-testid="permission-size">${measured(args)} ${this.#unseen ? "Scroll to the end to allow it." : ""}
+      <button type="button" class="ghost small" data-testid="permission-unfold" aria-expanded=${this.#unfolded} @click=${this.#unfold}>${this.#unfolded ? "Show less" : "Show more"}</button></p>`;
+  }
+
+  readonly #unfold = (): void => {
+    this.#unfolded = !this.#unfolded;
+    this.requestUpdate();
+  };
+
   #button(answer: PermissionAnswer, label: string, kind = "", title = ""): TemplateResult {
     // Not `disabled`: a button that is pressed would lose the focus, and a screen reader its place.
-    return html`<button type="button" class=${kind} title=${title || nothing} data-testid=${`permission-${answer}`} aria-disabled=${this.#inert} @click=${() => this.#answer(answer)}>${label}</button>`;
+    const closed = this.#closed(answer);
+    return html`<button type="button" class=${kind} title=${title || nothing} data-testid=${`permission-${answer}`} aria-disabled=${this.#inert || closed} aria-describedby=${closed ? "permission-size" : nothing} @click=${() => this.#answer(answer)}>${label}</button>`;
   }
 
   #refused(): TemplateResult | typeof nothing {
@@ -234,7 +274,13 @@ export class PermissionCard extends Component {
     this.requestUpdate();
   }
 
+  /** Leave waits for what was never in sight. */
+  #closed(answer: PermissionAnswer): boolean {
+    return this.#unseen && answer !== "deny";
+  }
+
   #answer(answer: PermissionAnswer): void {
+    if (this.#closed(answer)) return this.querySelector<HTMLElement>(".permission-body")?.focus();
     const word = this.querySelector<HTMLInputElement>("[name=word]")?.value.trim();
     void this.#reply((id) => this.agent.answer(id, answer, answer === "deny" ? word : undefined));
   }

@@ -1,30 +1,51 @@
 // What a page tool would change, as a difference a person can judge: before and after.
 //
-// Decides: what of a page a call touches. Promises: it is worked out from the page as it is now, and from nothing that
-// the model says about it. It is null where a call changes no page, or none that exists, and its arguments tell all
-// there is.
-import type { Page, Workspace } from "lodger";
+// Decides: what of a page a call touches, and whether the conversation has changed its text before. Promises: it is worked out
+// from the page as it is now and from its versions, and from nothing that the model says about it. It is null where a call
+// changes no page, or none that exists, and its arguments tell all there is.
+import type { Message, Page, Workspace } from "lodger";
 
 /** A change: what it is, and the text before and after. */
 export interface Change {
   title: string;
   before: string;
   after: string;
+  /** The text before the conversation changed it first, where that is another one. */
+  former?: string;
 }
 
 type Pages = Workspace["pages"];
 type Args = Record<string, unknown>;
 
-/** The change that a call would make, or null. */
-export async function pageChange(tool: string, args: unknown, pages: Pages): Promise<Change | null> {
+/** So many versions of a page are looked through. */
+const VERSIONS = 200;
+
+/** The change that a call of this conversation would make, or null. */
+export async function pageChange(tool: string, args: unknown, pages: Pages, messages: readonly Message[]): Promise<Change | null> {
   const make = Object.hasOwn(CHANGES, tool) ? CHANGES[tool] : undefined;
   if (!make || typeof args !== "object" || args === null) return null;
   try {
-    return await make(args as Args, pages);
+    const change = await make(args as Args, pages);
+    const former = CONTENT.has(tool) ? await formerText(text(args as Args, "slug"), pages, messages) : null;
+    return !change || former === null || former === change.before ? change : { ...change, former };
   } catch {
     return null;
   }
 }
+
+/** What a page said before the conversation changed it first; null: it has not. Of one that it has made, nothing. */
+async function formerText(slug: string, pages: Pages, messages: readonly Message[]): Promise<string | null> {
+  const changes = ({ parts }: Message): boolean =>
+    parts.some((part) => part.type === "tool-call" && part.status === "completed" && (CONTENT.has(part.tool) ? text(part.arguments as Args, "slug") === slug : part.tool === "create_page" && `${part.result}`.includes(`(slug: ${slug})`)));
+  const since = messages.find(changes)?.createdAt;
+  if (since === undefined) return null;
+  const versions = await pages.versions(slug, { limit: VERSIONS });
+  const before = versions.find(({ at }) => at < since) ?? (versions.length < VERSIONS ? undefined : versions.at(-1));
+  return before?.content ?? "";
+}
+
+/** The tools that change what a page says. */
+const CONTENT = new Set(["update_page_content", "delete_page"]);
 
 const CHANGES: Record<string, (args: Args, pages: Pages) => Promise<Change | null>> = {
   async create_page(args, pages) {
