@@ -233,7 +233,7 @@ function beginnings(test) {
       const own = await launch([user], "default");
       return T.plain({ wrong, none, first, twice: twice.code, own: own.code });
     });
-    assert.deepEqual(seen.wrong.map(({ code }) => code), Array(7).fill("invalid_arguments"));
+    assert.deepEqual(seen.wrong.map(({ code }) => code), [...Array(5).fill("invalid_arguments"), "too_large", "invalid_arguments"]);
     assert.match(seen.wrong[1].message, /messages\[1\]/);
     assert.match(seen.wrong[4].message, /files cannot be given/);
     assert.deepEqual([seen.none, seen.first, seen.twice, seen.own], [["default"], null, "session_exists", "session_exists"]);
