@@ -456,7 +456,7 @@ export class Agent extends Changing {
       try {
         const config = this.settings.config(this.capabilities, choice, typed);
         if (this.running) {
-          await this.workspace.configureAgent({ ...DEFAULTS, ...config });
+          await this.workspace.configureAgent({ ...DEFAULTS, ...(this.#follows ? withoutKeys(config) : config) });
           this.#taken = choice;
         } else await aside(config, async () => undefined);
       } catch (error) {
@@ -673,4 +673,11 @@ function word(provider: ModelApi, signal: AbortSignal): Promise<ErrorInfo | null
     // The first failure is told, not waited out.
     return Promise.race([refused, asked]);
   });
+}
+
+/** What another tab's agent may be told: no key leaves the tab that it was typed in. Such a provider is this tab's, once it goes on. */
+function withoutKeys(config: AgentConfig): AgentConfig {
+  const { provider, providers, ...rest } = config;
+  const keyed = [provider, ...Object.values(providers ?? {})].some((one) => one && ("apiKey" in one || "headers" in one));
+  return keyed ? rest : config;
 }
