@@ -212,7 +212,14 @@ export class SessionStore extends Changing {
   async #list(): Promise<void> {
     try {
       const before = new Set(this.#sessions.keys());
-      const listed = await this.agent.workspace.sessions.list({ withVerification: true });
+      const { sessions } = this.agent.workspace;
+      let listed = await sessions.list({ withVerification: true });
+      // Another tab may have made one whole: only a reading of all of it takes the verdict back here.
+      const found = listed.filter(({ session }) => session.damaged);
+      if (found.length) {
+        await Promise.allSettled(found.map(({ session }) => sessions.verify(session.id)));
+        listed = await sessions.list({ withVerification: true });
+      }
       this.#read = performance.now();
       // What has begun or gone here while it was read is not in it, or still is.
       const begun = [...this.#sessions].filter(([id]) => !before.has(id));
