@@ -21,7 +21,6 @@ use crate::ports::{Millis, Read, Rows, Table};
 use crate::rooms::{Room, enter};
 use crate::session::Session;
 use crate::session::dates;
-use crate::session::transitions::Status;
 use serde_json::Value;
 
 const DAY_MS: Millis = 86_400_000;
@@ -200,11 +199,8 @@ fn older_than(core: &Core, until: Millis) -> Vec<String> {
         let Some(record) = head.record() else { continue };
         let is = |name: &str, text: &str| record.get(name).and_then(Value::as_str) == Some(text);
         let at = record.get("updated_at").and_then(Value::as_str).and_then(dates::parse);
-        let under_way =
-            ["queue", "removed", "once", "archived"].iter().any(|name| head.value.get(name).is_some())
-                || head.value.get("run").is_some_and(|run| !run.is_null())
-                || is("status", Status::Starting.as_str());
-        if let Some(at) = at.filter(|at| *at <= until && !under_way)
+        let stays = ["removed", "once", "archived"].iter().any(|name| head.value.get(name).is_some());
+        if let Some(at) = at.filter(|at| *at <= until && !stays && !head.is_open())
             && is("operator_subject", &operator.subject)
             && core.integrity(id) != Integrity::Tampered
         {

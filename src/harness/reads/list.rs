@@ -56,13 +56,13 @@ fn heads_read(
         }
     }
     for id in core.sessions.ids() {
-        if core.is_written_before(&id, asked) && !tasks::is_task(&id) && !has_head(rows, &id) {
+        if core.is_written_before(&id, asked) && lacks_head(rows, &id) {
             core.found_damage(&id, Damage::of_head(NO_HEAD));
         }
     }
     // Of some even the head is gone.
     for id in core.sessions.damaged() {
-        if of != Listing::Grants && !tasks::is_task(&id) && !has_head(rows, &id) {
+        if of != Listing::Grants && lacks_head(rows, &id) {
             told.extend(listed(core, &id, Head::parse(""), of == Listing::Verified, held));
         }
     }
@@ -131,10 +131,10 @@ fn first_rows(id: &str) -> [Read; 2] {
     [loose.within(Some(0), Some(FIRST_ROWS)), pack::packs(id, 0, Some(FIRST_ROWS))]
 }
 
-/// Whether there is a head of this session among the rows that were read.
-fn has_head(rows: &[Rows], id: &str) -> bool {
+/// Whether no head of this session is among the rows that were read, though it should be: those of tasks are not read.
+fn lacks_head(rows: &[Rows], id: &str) -> bool {
     let is_its = |(key, _): &(Key, String)| matches!(key.first(), Some(Part::Text(of)) if of == id);
-    rows.iter().take(1).flatten().any(is_its)
+    !tasks::is_task(id) && !rows.iter().take(1).flatten().any(is_its)
 }
 
 impl Reads {
@@ -163,8 +163,7 @@ impl Reads {
         signatures: Option<&[String]>,
     ) {
         let mut lacking = core.sessions.damaged();
-        let is_listed = |id: &str| of != Listing::Grants && !tasks::is_task(id);
-        lacking.retain(|id| is_listed(id) && !core.sessions.has(id) && !has_head(rows, id));
+        lacking.retain(|id| of != Listing::Grants && !core.sessions.has(id) && lacks_head(rows, id));
         let firsts = rows.get(2..).unwrap_or_default();
         if firsts.is_empty() && !lacking.is_empty() {
             let reads = all_heads().into_iter().chain(lacking.iter().flat_map(|id| first_rows(id))).list();

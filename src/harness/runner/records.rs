@@ -245,7 +245,7 @@ impl Runner {
         let what = match folded.record() {
             None => {
                 args.text("id", DEFAULT_SESSION).text("providerId", &self.setup.provider_name());
-                args.text("projectId", &core.options.name).text("policy", "policy_default");
+                args.text("projectId", &core.options.name).text("policy", &policy_of(DEFAULT_SESSION));
                 args.maybe_text("modelId", self.setup.config.model_id(None));
                 Ask::Launch
             }

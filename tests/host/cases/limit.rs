@@ -1,7 +1,7 @@
 //! Answers that are larger than a workspace's limits allow: what is taken of them, on each wire, and what a run does then.
 
 use crate::support::calm::*;
-use crate::support::streams::{framed, one_call};
+use crate::support::streams::{begins, framed, one_call};
 use lodger::error::{Code, ErrorInfo};
 use lodger::model::{Decoder, DeltaKind, Limits, Wire};
 use serde_json::{Value, json};
@@ -12,16 +12,6 @@ const LIMITS: Limits = Limits { answer: 1_000, arguments: 100, calls: 3 };
 
 /// An answer of these texts.
 fn says_in(wire: Wire, texts: &[String]) -> Vec<Value> {
-    let begin = match wire {
-        Wire::Anthropic => vec![
-            json!({ "type": "message_start", "message": { "id": "m", "content": [] } }),
-            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
-        ],
-        Wire::OpenAiResponses => vec![
-            json!({ "type": "response.output_item.added", "output_index": 0, "item": { "type": "message", "content": [] } }),
-        ],
-        Wire::OpenAiChat | Wire::Ollama => vec![],
-    };
     let piece = |text: &String| match wire {
         Wire::Anthropic => {
             json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } })
@@ -45,7 +35,7 @@ fn says_in(wire: Wire, texts: &[String]) -> Vec<Value> {
         }
         Wire::Ollama => vec![json!({ "message": { "content": "" }, "done": true, "done_reason": "stop" })],
     };
-    begin.into_iter().chain(texts.iter().map(piece)).chain(end).collect()
+    begins(wire).into_iter().chain(texts.iter().map(piece)).chain(end).collect()
 }
 
 /// So many calls of a tool, in one answer.

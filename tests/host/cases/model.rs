@@ -3,7 +3,7 @@
 use crate::support::calm::*;
 use crate::support::script::{self, answer};
 use crate::support::sim::World;
-use crate::support::streams::{framed, one_call};
+use crate::support::streams::{begins, framed, one_call};
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
 use lodger::journal::{Entry, Row};
@@ -255,16 +255,6 @@ fn an_answer_of_each_wire_that_ends_too_soon_is_asked_for_again() {
             json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "hal" })
         }
         Wire::Ollama => json!({ "message": { "content": "hal" }, "done": false }),
-    };
-    let begins = |wire| match wire {
-        Wire::Anthropic => vec![
-            json!({ "type": "message_start", "message": { "id": "m", "content": [] } }),
-            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
-        ],
-        Wire::OpenAiResponses => vec![
-            json!({ "type": "response.output_item.added", "output_index": 0, "item": { "type": "message", "content": [] } }),
-        ],
-        Wire::OpenAiChat | Wire::Ollama => vec![],
     };
     for wire in [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Ollama] {
         let texts: Vec<_> = begins(wire).into_iter().chain([text(wire)]).collect();

@@ -1,4 +1,4 @@
-//! How each wire streams an answer that is one call.
+//! How each wire begins an answer, and how it streams one that is one call.
 
 use lodger::model::Wire;
 use serde_json::{Value, json};
@@ -8,6 +8,20 @@ pub struct OneCall {
     pub events: Vec<Value>,
     /// After how many of them the call is whole.
     pub whole_after: usize,
+}
+
+/// What begins an answer with a text, as this wire streams it.
+pub fn begins(wire: Wire) -> Vec<Value> {
+    match wire {
+        Wire::Anthropic => vec![
+            json!({ "type": "message_start", "message": { "id": "m", "content": [] } }),
+            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        ],
+        Wire::OpenAiResponses => vec![
+            json!({ "type": "response.output_item.added", "output_index": 0, "item": { "type": "message", "content": [] } }),
+        ],
+        Wire::OpenAiChat | Wire::Ollama => vec![],
+    }
 }
 
 /// A call of this tool whose arguments come in pieces. Ollama sends them at once, as `whole`: an object, or their text.

@@ -55,6 +55,8 @@ export class SessionStore extends Changing {
   readonly #lines = new Map<string, { of: string; text: string }>();
   readonly #unseen: Unseen;
   readonly #activities: Activities;
+  /** When a damaged session had changed last, as all of it was read: it is read again once that is another time. */
+  readonly #verified = new Map<string, string>();
   /** Tabs tell each other that a record has changed without a run; of runs all hear anyway. */
   readonly #tabs: BroadcastChannel;
   /** What a lost page left is not brought back now. */
@@ -215,8 +217,9 @@ export class SessionStore extends Changing {
       const { sessions } = this.agent.workspace;
       let listed = await sessions.list({ withVerification: true });
       // Another tab may have made one whole: only a reading of all of it takes the verdict back here.
-      const found = listed.filter(({ session }) => session.damaged);
+      const found = listed.filter(({ session: { id, damaged, updated_at } }) => damaged && this.#verified.get(id) !== updated_at);
       if (found.length) {
+        for (const { session } of found) this.#verified.set(session.id, session.updated_at);
         await Promise.allSettled(found.map(({ session }) => sessions.verify(session.id)));
         listed = await sessions.list({ withVerification: true });
       }
