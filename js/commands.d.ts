@@ -20,7 +20,7 @@ export interface Commands {
   clear_conversation: { args: {}; value: void };
   "agent.wait": { args: { runId: string; timeoutMs?: number; errorGraceMs?: number }; value: WaitResult };
   /** Answers a question, like `resolvePermission`. */
-  respond_permission_request: { args: { requestId: string; answer: PermissionAnswer; reason?: string }; value: void };
+  respond_permission_request: { args: { requestId: string; answer: PermissionAnswer; reason?: string; pageVersion?: number }; value: void };
   execute_tool: { args: { tool: string; arguments?: object }; value: ToolResult };
   session_launch: { args: NonNullable<Parameters<Sessions["launch"]>[0]>; value: SessionState };
   session_prompt: { args: { id: string; prompt: string }; value: { runId: string | null } };

@@ -328,9 +328,13 @@ export interface Workspace extends EventTarget {
    * A person's answer to a question (`agent:permission-required`, `Snapshot.permissions`). The first one counts, also
    * after a reload (once the agent has been started). `reason` is a word to the model; page code finds it in `error.hint`.
    *
+   * What is allowed to replace or delete a page's text counts for the text that the person saw: that of `pageVersion`
+   * (`Page.version`), else the one that the page had when the question was asked. If the page has another text by then, the
+   * call fails with `version_conflict` and the page stays as it is.
+   *
    * @throws {LodgerError} `request_not_found` (it was answered, or its run has ended), `not_running`, `invalid_arguments`.
    */
-  resolvePermission(requestId: string, answer: PermissionAnswer, options?: { reason?: string }): Promise<void>;
+  resolvePermission(requestId: string, answer: PermissionAnswer, options?: PermissionReply): Promise<void>;
   /** What the harness does, at once. */
   status(): Status;
   /**
@@ -997,6 +1001,8 @@ export interface Skill {
 
 /** `always_allow` holds until the agent is stopped, the conversation cleared, or it is revoked; for this definition of the tool. */
 export type PermissionAnswer = "allow_once" | "always_allow" | "deny";
+/** What goes with an answer: a word to the model, and the version of the page that the person saw. */
+export interface PermissionReply { reason?: string; pageVersion?: number }
 export interface PermissionRequest {
   requestId: string;
   toolCallId: string;
@@ -1475,7 +1481,7 @@ export interface WorkspaceEvents {
   /** One `started` a call (again with `progress`), then one `completed` or `failed`. */
   "agent:tool-call": Detail & { toolCallId: string; tool: string; status: "started" | "completed" | "failed"; arguments: unknown; progress?: unknown; result?: unknown; error?: ErrorInfo };
   /** A person is asked about a call. `respond` answers in place; the first answer counts. */
-  "agent:permission-required": Detail & PermissionRequest & { respond(answer: PermissionAnswer, options?: { reason?: string }): Promise<void> };
+  "agent:permission-required": Detail & PermissionRequest & { respond(answer: PermissionAnswer, options?: PermissionReply): Promise<void> };
   /** `withdrawn`: its run was interrupted, benched or stopped, or a message came in between. Nobody is asked any more. */
   "agent:permission-resolved": Detail & { requestId: string; answer: PermissionAnswer | "withdrawn" };
   /** `value`: as JSON, where the run has a `schema`. */

@@ -347,6 +347,8 @@ export interface JournalEntries {
     answer?: "allow_once" | "always_allow" | "deny";
     /** A word to the model. */
     reason?: string;
+    /** The version of the page that was in sight, if a page would be changed. */
+    version?: number;
   };
   /** The gate refuses a tool call: nothing was run. */
   refused: {

@@ -203,6 +203,7 @@ export interface ShortEnd {
   answers: number;
   tokens: number;
   granted?: boolean;
+  v?: number;
   on?: string;
   receipts?: string[];
   left?: {

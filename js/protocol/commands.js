@@ -32,7 +32,7 @@ export const INVOKED = {
   get_conversation_history: "history({version?})",
   clear_conversation: "clearConversation()",
   "agent.wait": "wait(runId, {timeoutMs?:number, errorGraceMs?:number})",
-  respond_permission_request: "resolvePermission(requestId, answer, {reason?})",
+  respond_permission_request: "resolvePermission(requestId, answer, {reason?, pageVersion?:number})",
   execute_tool: "tools.execute(tool, arguments?:object)",
   session_launch: "sessions.launch(*)",
   session_prompt: "sessions.prompt(id, prompt)",

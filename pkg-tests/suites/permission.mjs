@@ -369,6 +369,64 @@ function grants(test) {
     assert.deepEqual(route.violations, []);
   });
 
+  test("allowed, but the page was written in meanwhile: it stays as it is, unless the answer names that version", async (t) => {
+    const overwrites = (text) => message({ tool: "update_page_content", args: { slug: "stock", content: text } });
+    const route = await t.raw(overwrites("Three chairs."), message("Not done."), overwrites("Four chairs."), message("Done."), message({ tool: "delete_page", args: { slug: "stock" } }), message("Not deleted."));
+    const page = await t.tab({ init: INIT });
+    const config = { permissions: { tools: { update_page_content: "ask" } } };
+    const seen = await page.evaluate(async ([base, config]) => {
+      await opened(base, config);
+      await ws.pages.create({ title: "Stock", content: "Two chairs." });
+      const answered = async (n, words, content, say) => {
+        const run = await ws.sendMessage(words);
+        const question = await asked(n);
+        const { version } = await ws.pages.update("stock", { content });
+        await say(question, version);
+        await run.result;
+        const { status, error } = T.callsOf((await ws.history()).at(-1))[0];
+        return [status, error?.code, (await ws.pages.read("stock")).content];
+      };
+      const unnamed = await answered(1, "Count.", "Two, one broken.", ({ respond }) => respond("allow_once"));
+      const named = await answered(2, "Again.", "Two, one mended.", ({ requestId }, pageVersion) => ws.resolvePermission(requestId, "allow_once", { pageVersion }));
+      const earlier = await answered(3, "Delete it.", "Two, one sold.", ({ respond }, version) => respond("always_allow", { pageVersion: version - 1 }));
+      const own = ws.tools.execute("update_page_content", { slug: "stock", content: "None." }).then(() => "done", (error) => error.code);
+      const { respond } = await asked(4);
+      await ws.pages.update("stock", { content: "One." });
+      await respond("allow_once");
+      return { unnamed, named, earlier, own: await own, content: (await ws.pages.read("stock")).content };
+    }, [route.base, config]);
+    assert.deepEqual(seen, {
+      unnamed: ["failed", "version_conflict", "Two, one broken."],
+      named: ["completed", undefined, "Four chairs."],
+      earlier: ["failed", "version_conflict", "Two, one sold."],
+      own: "version_conflict", content: "One.",
+    });
+    assert.deepEqual(route.violations, []);
+  });
+
+  test("the version of an answer outlives its page: what was written before the run goes on stays", async (t) => {
+    const route = await t.raw(message({ tool: "update_page_content", args: { slug: "stock", content: "Three chairs." } }), message("Not done."));
+    const page = await t.tab({ init: INIT });
+    const config = { permissions: { tools: { update_page_content: "ask" } } };
+    await page.evaluate(async ([base, config]) => {
+      await opened(base, config);
+      await ws.pages.create({ title: "Stock", content: "Two chairs." });
+      await ws.sendMessage("Count.");
+      await asked();
+    }, [route.base, config]);
+    await page.reload();
+    await t.ready(page);
+    const seen = await page.evaluate(async ([base, config]) => {
+      await opened(base, config);
+      // Only now: the question is older than this text, however late it is shown again.
+      await ws.pages.update("stock", { content: "Two, one broken." });
+      await (await asked()).respond("allow_once");
+      await rec.ended();
+      return [T.callsOf((await ws.history())[1])[0].error.code, (await ws.pages.read("stock")).content];
+    }, [route.base, config]);
+    assert.deepEqual(seen, ["version_conflict", "Two, one broken."]);
+  });
+
   test("allowed, but its capability was taken away meanwhile: it is not run", async (t) => {
     const route = await shop(t);
     const page = await t.tab({ init: INIT });

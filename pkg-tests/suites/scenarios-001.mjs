@@ -72,7 +72,7 @@ function commands(test) {
     assert.deepEqual(seen.again, { code: "session_exists", message: "agent session already exists: agent_docs" });
     assert.deepEqual(seen.history.map((m) => m.parts[0].text), ["Implement the next bounded provider task.", "Done.", "Once more.", "Again."]);
     assert.deepEqual(seen.list.map((one) => [one.id, one.status]), [["agent_docs", "stopped"], ["default", "running"]]);
-    assert.deepEqual([seen.receipts.length, seen.handoffs.length], [4, 2]);
+    assert.deepEqual([seen.receipts.length, seen.handoffs.length], [2, 2]);
     for (const [at, receipt] of seen.receipts.entries()) assert.equal(receipt.previous_receipt_hash, seen.receipts[at - 1]?.self_hash ?? null, "the chain of receipts");
   });
 

@@ -189,7 +189,7 @@ async function check() {
     const owed = new Set([...ordered, ...deeds.filter((deed) => runIds.has(deed.slice("receipt_".length, deed.lastIndexOf("_tool_"))))]);
     const told = receipts.map((receipt) => receipt.id);
     for (const deed of owed) if (told.filter((id) => id === deed).length !== 1) wrong.push(`${id}: ${told.filter((id) => id === deed).length} times ${deed}`);
-    if (receipts.length !== 2 * ended + owed.size) wrong.push(`${id}: ${ended} runs, ${owed.size} tool calls, ${receipts.length} receipts`);
+    if (receipts.length !== ended + owed.size) wrong.push(`${id}: ${ended} runs, ${owed.size} tool calls, ${receipts.length} receipts`);
     owed.forEach((deed) => seen.deeds.add(deed));
     receipts.forEach(({ previous_receipt_hash: hash }, at) => {
       if (hash !== (receipts[at - 1]?.self_hash ?? null)) wrong.push(`${id}: receipt ${at} does not follow`);

@@ -102,8 +102,7 @@ impl Harness {
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
             Command::ResolvePermission => {
-                let (asked, answer) = (args.needed("requestId"), args.needed("answer"));
-                self.runner.resolve_permission(&mut self.core, id, asked, answer, args.text("reason"))?;
+                self.runner.resolve_permission(&mut self.core, id, args)?;
             }
             Command::Settings => {
                 let settings = self.runner.setup.config.public();

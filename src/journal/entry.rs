@@ -506,6 +506,8 @@ entries! {
             answer: Word<Answer>,
             /// A word to the model.
             reason: Option<String>,
+            /// The version of the page that was in sight, if a page would be changed.
+            version: Option<u64>,
         }
         /// The gate refuses a tool call: nothing was run.
         Decision Refused = "refused" erasable true {

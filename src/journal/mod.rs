@@ -31,5 +31,5 @@ pub use words::{
 };
 
 /// The version of the entries' format. A row with a higher one was written by a newer package. Those of version 1 have no
-/// short records.
-pub const FORMAT: u64 = 2;
+/// short records. Of version 2, the end of a run stands for one receipt more, and answers name no version of a page.
+pub const FORMAT: u64 = 3;

@@ -347,7 +347,9 @@ mod tests {
     #[test]
     fn a_row_of_a_newer_version_is_told_apart_from_a_broken_one() {
         let row = Row::new(&header(7), &entry("completed"), GENESIS).to_text();
-        let newer = Row::from_text(&row.replace("\"v\":2", "\"v\":3")).unwrap().read().unwrap_err();
+        let is = |version| format!("\"v\":{version}");
+        let newer = row.replace(&is(FORMAT), &is(FORMAT + 1));
+        let newer = Row::from_text(&newer).unwrap().read().unwrap_err();
         assert_eq!(newer.code, Code::NewerVersion);
         let unknown = Row::from_text(&row.replace("ended", "dreamt")).unwrap().read().unwrap_err();
         assert_eq!(unknown.code, Code::Corrupt);

@@ -220,9 +220,9 @@ commands! {
     /// What is held in a session's queue goes on.
     QueueRelease = row("queue.release", "sessionId?").within(More).of(Session, Work).runs() => again();
     /// Answers a question; it finds its session by the question, and asks whose that is.
-    ResolvePermission = row("resolvePermission", "requestId answer reason?").alone()
+    ResolvePermission = row("resolvePermission", "requestId answer reason? pageVersion?1").alone()
         => again().invoked("respond_permission_request",
-            "resolvePermission(requestId, answer: PermissionAnswer, {reason?})", "void")
+            "resolvePermission(requestId, answer: PermissionAnswer, {reason?, pageVersion?: number})", "void")
             .says("Answers a question, like `resolvePermission`.");
     /// Gives the agent a tool. Its schema is JSON as text, because that keeps its order; its functions are `{ "$fn": n }`.
     ToolsRegister = row("tools.register", "*")

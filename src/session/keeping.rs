@@ -273,7 +273,11 @@ impl Session {
     fn owe_rest(&mut self, come: usize) {
         enter(Room::Past);
         let mut whole = VecDeque::new();
+        let granted = self.tools.definitions().next().is_some();
         for (run, what, record) in std::mem::take(&mut self.keeping.owed) {
+            // What was begun is ended in the form that it has.
+            let older = Short::of(Some(what), &record, run.as_deref());
+            let record = older.and_then(|short| short.in_older_form(granted)).unwrap_or(record);
             let records = Short::of(Some(what), &record, run.as_deref()).and_then(|short| short.whole().ok());
             match records {
                 Some(records) => {
@@ -600,7 +604,7 @@ impl Session {
             limit,
             answers,
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
-            granted: self.tools.definitions().next().is_some(),
+            granted: None,
             receipts: &receipts,
             previous: self.keeping.receipt.as_deref(),
             on: running.text("provider_id"),
@@ -623,9 +627,10 @@ impl Session {
         if !is_short(what.known()) && is_short(owed(&self.keeping)) {
             self.owe_rest(0);
         }
+        // The end of a run may be in an older form.
         if let Some((_, kind, owed)) = self.keeping.owed.front()
             && Some(*kind) == what.known()
-            && owed == record
+            && (owed == record || *kind == RecordKind::End)
         {
             self.keeping.owed.pop_front();
         }

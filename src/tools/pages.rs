@@ -15,7 +15,7 @@ use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows};
 use crate::protocol::args::whole;
 use crate::rooms::{Room, enter};
-use crate::workspace::{self, MAX_DEPTH, Op, Outcome, PageTree, Plan, SEARCH_LIMIT};
+use crate::workspace::{self, MAX_DEPTH, Op, Outcome, PageTree, Plan, SEARCH_LIMIT, Seen};
 use serde_json::{Map, Value};
 
 /// How many versions `read_page_history` gives unless told: each comes with its whole text.
@@ -222,6 +222,11 @@ pub fn empties(name: &str, args: &Value) -> bool {
     name == UPDATE_CONTENT && content.is_some_and(|text| text.trim().is_empty())
 }
 
+/// Whether a tool takes away what a page says.
+fn takes_text(tool: &Tool) -> bool {
+    tool.name == UPDATE_CONTENT || tool.capability == "PagesDelete"
+}
+
 fn update(slug: String, content: Option<String>, metadata: Option<Map<String, Value>>) -> Op {
     Op::Update { slug, content, metadata, expected_version: None }
 }
@@ -300,19 +305,23 @@ impl Pending {
     }
 }
 
-/// Works out a call whose arguments have passed the gate, by a conversation that holds this text from outside. Changes
-/// nothing.
+/// Works out a call whose arguments have passed the gate, by a conversation that holds this text from outside. `seen`: what
+/// the person saw of the page that has allowed it. Changes nothing.
 pub fn run(
     name: &str,
     args: &Value,
     tree: &PageTree,
     now: Millis,
     outside: &Outside,
+    seen: Option<Seen>,
 ) -> Result<Called, ErrorInfo> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         return Err(ErrorInfo::new(Code::ToolNotFound, format!("no page tool is called '{name}'")));
     };
     let args = Given(args);
+    if let Some(seen) = seen.filter(|_| takes_text(tool)) {
+        tree.must_show(&args.said("slug"), seen)?;
+    }
     let named = |name: &str| args.text(name).map(|slug| named(tree, &slug)).unwrap_or_default();
     let page = named("slug");
     let plan = match tree.plan_for(&(tool.op)(args.said("slug"), args), now, outside)? {
@@ -604,13 +613,14 @@ mod tests {
 
         fn call(&mut self, name: &str, args: Value) -> Result<String, ErrorInfo> {
             let checked = gate(&self.registry, &crate::tools::Policy::default(), name, &args.to_string())?;
-            let done = match run(name, &checked.args, &self.tree, 1_795_292_100_000, &Outside::default())? {
-                Called::Done(done) => done,
-                Called::Read(pending) => {
-                    let rows = self.store.read(pending.read());
-                    pending.finish(&rows)?
-                }
-            };
+            let done =
+                match run(name, &checked.args, &self.tree, 1_795_292_100_000, &Outside::default(), None)? {
+                    Called::Done(done) => done,
+                    Called::Read(pending) => {
+                        let rows = self.store.read(pending.read());
+                        pending.finish(&rows)?
+                    }
+                };
             assert_eq!(checked.definition.read_only, checked.definition.parallel);
             assert!(done.plan.writes.is_empty() || !checked.definition.read_only, "{name}");
             let commit = Commit {
@@ -864,7 +874,7 @@ mod tests {
             assert_eq!(error.code, code, "{name}");
             assert!(error.message.contains(message), "{}", error.message);
         }
-        let error = run("restore", &json!({}), &desk.tree, 0, &Outside::default()).unwrap_err();
+        let error = run("restore", &json!({}), &desk.tree, 0, &Outside::default(), None).unwrap_err();
         assert_eq!(error.code, Code::ToolNotFound);
     }
 

@@ -14,6 +14,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::{AskReason, Outside, Verdict};
 use crate::json::texts;
 use crate::list::Listed;
+use crate::workspace::Seen;
 use serde_json::Value;
 
 /// A call that somebody wants.
@@ -42,6 +43,8 @@ pub struct Answers {
     pub explained: Option<String>,
     /// The definition of the tool that a person has allowed.
     pub allowed: Option<String>,
+    /// Which text of a page was in sight then.
+    pub seen: Option<Seen>,
 }
 
 /// What a call is judged by.

@@ -31,7 +31,7 @@ mod text;
 
 pub use damage::Doubt;
 pub use op::{Op, SEARCH_LIMIT, VERSIONS_LIMIT};
-pub use page::Page;
+pub use page::{Page, Seen};
 pub use plan::{Missed, Outcome, Pending, Plan};
 
 use crate::error::{Code, ErrorInfo};

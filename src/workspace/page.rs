@@ -51,6 +51,30 @@ pub struct Page {
     pub outside: Outside,
 }
 
+/// Which text of a page a person had in sight when a change of it was allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// That of this version.
+    Version(u64),
+    /// The one that it had then, because nobody said which.
+    At(Millis),
+}
+
+impl Seen {
+    /// The version that an answer names, else what stood there when the question was asked.
+    pub fn new(version: Option<u64>, asked: Millis) -> Seen {
+        version.map_or(Seen::At(asked), Seen::Version)
+    }
+
+    /// Whether a page still has that text.
+    pub(super) fn is_of(self, page: &Page) -> bool {
+        match self {
+            Seen::Version(version) => page.version == version,
+            Seen::At(at) => page.written_at <= at,
+        }
+    }
+}
+
 impl Page {
     /// Whether it says what another one says.
     pub(super) fn says_the_same(&self, other: &Page) -> bool {

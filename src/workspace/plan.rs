@@ -7,7 +7,7 @@
 //! Leaves to others: the indexes it reads (`mod.rs`).
 
 use super::damage::{Change, Doubt, Former, Totals};
-use super::page::Page;
+use super::page::{Page, Seen};
 use super::{MAX_DEPTH, Op, PageTree, REV, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Outside;
@@ -503,6 +503,21 @@ impl PageTree {
             if self.is_taken(&numbered(middle)) { taken = middle } else { free = middle }
         }
         numbered(free)
+    }
+
+    /// Refuses a change of a page whose text is another one than the person saw that has allowed it.
+    ///
+    /// # Errors
+    /// `version_conflict`
+    pub fn must_show(&self, slug: &str, seen: Seen) -> Result<(), ErrorInfo> {
+        match self.page(slug) {
+            Some(page) if !seen.is_of(page) => {
+                let message = format!("the page '{slug}' has changed since a person saw it and allowed this");
+                Err(ErrorInfo::new(Code::VersionConflict, message)
+                    .hint("read the page again and repeat the change on what it says now"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn update(

@@ -7,7 +7,7 @@
 // drawing.
 // Everything here is the package's public surface. `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
-import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionRequest, type QueuedMessage, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
+import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionReply, type PermissionRequest, type QueuedMessage, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
 import { sum } from "./models.ts";
 import { Changing } from "./shell/changing.ts";
 import { service, serviceName } from "./services.ts";
@@ -560,9 +560,9 @@ export class Agent extends Changing {
     });
   }
 
-  /** The person's answer to a question; `word` goes to the model. */
-  answer(requestId: string, answer: PermissionAnswer, word?: string): Promise<ErrorInfo | null> {
-    return this.#reply(() => this.workspace.resolvePermission(requestId, answer, word ? { reason: word } : {}));
+  /** The person's answer to a question. */
+  answer(requestId: string, answer: PermissionAnswer, said: PermissionReply): Promise<ErrorInfo | null> {
+    return this.#reply(() => this.workspace.resolvePermission(requestId, answer, said));
   }
 
   /** The person's outcome of a call that no function answers. */

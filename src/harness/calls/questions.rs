@@ -52,6 +52,8 @@ pub(in crate::harness) struct PageQuestion {
     /// The SHA-256 of the arguments that say where the call sends something, if its tool names them.
     pub destination: Option<String>,
     pub reason: AskReason,
+    /// When it is asked.
+    pub at: Millis,
     /// When nobody's answer counts any more.
     pub deadline: Option<Millis>,
 }

@@ -26,7 +26,7 @@ use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table,
 use crate::protocol::Request;
 use crate::rooms::{Room, enter};
 use crate::tools::{ToolText, pages};
-use crate::workspace::{Doubt, Missed, Op, Outcome, PageTree, Pending, Plan};
+use crate::workspace::{Doubt, Missed, Op, Outcome, PageTree, Pending, Plan, Seen};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -39,6 +39,8 @@ enum What {
         name: String,
         args: Value,
         upkeep: bool,
+        /// What the person saw of the page that has allowed it.
+        seen: Option<Seen>,
     },
 }
 
@@ -192,10 +194,17 @@ impl Pages {
 
     /// A page tool whose arguments have passed the gate.
     #[inline(never)]
-    pub(in crate::harness) fn page_tool(&mut self, core: &mut Core, owner: Owner, name: String, args: Value) {
+    pub(in crate::harness) fn page_tool(
+        &mut self,
+        core: &mut Core,
+        owner: Owner,
+        name: String,
+        args: Value,
+        seen: Option<Seen>,
+    ) {
         enter(Room::Pages);
         let upkeep = pages::needs_upkeep(&name);
-        self.page_job(core, Job { owner, what: What::Tool { name, args, upkeep }, pending: None });
+        self.page_job(core, Job { owner, what: What::Tool { name, args, upkeep, seen }, pending: None });
     }
 
     fn page_job(&mut self, core: &mut Core, job: Job) {
@@ -353,12 +362,11 @@ impl Pages {
                 Outcome::Done(plan) => Planned::Done(done(plan)),
                 Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
             }),
-            What::Tool { name, args, .. } => {
-                pages::run(name, args, tree, core.now, outside).map(|called| match called {
+            What::Tool { name, args, seen, .. } => pages::run(name, args, tree, core.now, outside, *seen)
+                .map(|called| match called {
                     pages::Called::Done(tool) => Planned::Done(done_tool(tool)),
                     pages::Called::Read(pending) => Planned::Wait(Wait::Tool(pending)),
-                })
-            }
+                }),
         })
     }
 

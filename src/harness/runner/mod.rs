@@ -528,7 +528,8 @@ impl Runner {
     fn order(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
         let Some(working) = core.run(session, run) else { return };
         let Some(call) = working.call(tool_call) else { return };
-        let (name, policy) = (call.name.clone(), working.policy(&self.setup.policy).into_owned());
+        let (name, seen) = (call.name.clone(), call.answers.seen);
+        let policy = working.policy(&self.setup.policy).into_owned();
         let checked = gate(&self.setup.registry, &policy, &name, &call.arguments).map(|checked| {
             let tool = checked.definition;
             let again = tool.read_only && tool.on_resume == OnResume::Rerun;
@@ -549,7 +550,7 @@ impl Runner {
         self.calls.tell_message(core, session, run, false);
         let owner = Owner::Run(RunCall::new(session, run, tool_call));
         match origin {
-            Origin::Page => self.pages.page_tool(core, owner, name, args),
+            Origin::Page => self.pages.page_tool(core, owner, name, args, seen),
             Origin::Host(function) => self.calls.call_tool(
                 core,
                 owner,

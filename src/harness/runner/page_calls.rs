@@ -9,11 +9,12 @@ use crate::harness::calls::questions::{PageCall, PageQuestion, request_about};
 use crate::harness::calls::{About, CallOwner, Owner};
 use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::runner::Runner;
-use crate::harness::runner::permission::not_asked;
+use crate::harness::runner::permission::{Reply, not_asked};
 use crate::journal::{Answer, AskReason, Entry};
 use crate::json::json;
 use crate::rooms::{Room, enter};
 use crate::tools::{Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
+use crate::workspace::Seen;
 use serde_json::Value;
 
 impl Runner {
@@ -61,7 +62,8 @@ impl Runner {
             }
             Permit::Ask { reason, definition, destination, .. } => {
                 let deadline = self.setup.question_deadline(core);
-                let question = PageQuestion { call, definition, destination, reason, deadline };
+                let at = core.now;
+                let question = PageQuestion { call, definition, destination, reason, at, deadline };
                 let mut event = core.detail(DEFAULT_SESSION);
                 event.all(self.calls.told_page_question(core, &self.setup, &question));
                 self.calls.page_questions.push(question);
@@ -90,7 +92,9 @@ impl Runner {
         }
         let owner = Owner::Command(call.command);
         match tool.origin {
-            Origin::Page => self.pages.page_tool(core, owner, tool.name.clone(), args),
+            Origin::Page => {
+                self.pages.page_tool(core, owner, tool.name.clone(), args, call.answers.seen);
+            }
             Origin::Host(function) => self.calls.call_tool(
                 core,
                 owner,
@@ -110,12 +114,11 @@ impl Runner {
         &mut self,
         core: &mut Core,
         request: &str,
-        answer: Answer,
-        word: Option<&str>,
+        reply: Reply<'_>,
     ) -> bool {
         let asked = self.calls.page_questions.iter().position(|asked| asked.id() == request);
         if let Some(at) = asked {
-            self.go_on_with_page_call(core, at, request, answer, word);
+            self.go_on_with_page_call(core, at, request, reply);
         }
         asked.is_some()
     }
@@ -127,11 +130,11 @@ impl Runner {
         core: &mut Core,
         at: usize,
         request: &str,
-        answer: Answer,
-        word: Option<&str>,
+        Reply { answer, word, version }: Reply<'_>,
     ) {
         enter(Room::More);
-        let PageQuestion { mut call, definition, destination, .. } = self.calls.page_questions.remove(at);
+        let PageQuestion { mut call, definition, destination, at: asked, .. } =
+            self.calls.page_questions.remove(at);
         let mut event = core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer.as_str());
         self.calls.send_now(core, &self.setup, "agent:permission-resolved", event);
@@ -149,6 +152,7 @@ impl Runner {
             self.append(core, DEFAULT_SESSION, None, &granted);
         }
         call.answers.allowed = Some(definition);
+        call.answers.seen = Some(Seen::new(version, asked));
         self.page_call(core, call);
     }
 }

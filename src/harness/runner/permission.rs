@@ -14,13 +14,28 @@ use crate::harness::runner::Runner;
 use crate::journal::{Answer, Entry, Verdict};
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::protocol::args::shortened;
+use crate::protocol::args::{Members, shortened};
 use crate::run::{Call, CallState, NO_ANSWER, Run};
 use crate::tools::{Answers, ToolText};
 use serde_json::Value;
 
 /// How much of an explanation is shown, in characters.
 const EXPLANATION: usize = 500;
+
+/// What is said to a question.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::harness) struct Reply<'a> {
+    pub answer: Answer,
+    /// A word to the model.
+    pub word: Option<&'a str>,
+    /// The version of the page that was in sight.
+    pub version: Option<u64>,
+}
+
+impl Reply<'_> {
+    /// The time to answer is over.
+    const NONE: Reply<'static> = Reply { answer: Answer::Deny, word: Some(NO_ANSWER), version: None };
+}
 
 impl Runner {
     /// `decide` is asked about a call of a run.
@@ -197,15 +212,15 @@ impl Runner {
         &mut self,
         core: &mut Core,
         command: u32,
-        request: &str,
-        answer: &str,
-        word: Option<&str>,
+        args: Members<'_>,
     ) -> Result<(), ErrorInfo> {
-        let Some(answer) = Answer::parse(answer) else {
+        let request = args.needed("requestId");
+        let Some(answer) = Answer::parse(args.needed("answer")) else {
             let message = "an answer is \"allow_once\", \"always_allow\" or \"deny\"";
             return Err(ErrorInfo::new(Code::InvalidArguments, message));
         };
-        if self.answer_page_question(core, request, answer, word) {
+        let reply = Reply { answer, word: args.text("reason"), version: args.whole("pageVersion") };
+        if self.answer_page_question(core, request, reply) {
             core.reply(command, Ok(None));
             return Ok(());
         }
@@ -222,7 +237,7 @@ impl Runner {
             return Err(not_asked(request));
         };
         core.must_answer(&session)?;
-        self.answer_question(core, &session, &run, tool_call, request, (answer, word));
+        self.answer_question(core, &session, &run, tool_call, request, reply);
         core.reply(command, Ok(None));
         Ok(())
     }
@@ -234,7 +249,7 @@ impl Runner {
         run: &str,
         tool_call: String,
         request: &str,
-        (answer, word): (Answer, Option<&str>),
+        Reply { answer, word, version }: Reply<'_>,
     ) {
         self.calls.question_deadlines.retain(|(_, _, other)| *other != tool_call);
         let entry = Entry::PermissionAnswered {
@@ -242,6 +257,7 @@ impl Runner {
             request: request.into(),
             answer: answer.into(),
             reason: word.map(|word| core.secrets.scrubbed(word.into())),
+            version,
         };
         self.settle(core, session, run, &entry);
     }
@@ -252,7 +268,7 @@ impl Runner {
         let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
         while let Some(asked) = self.calls.page_questions.iter().find(|asked| due(asked.deadline)) {
             let id = asked.id();
-            self.answer_page_question(core, &id, Answer::Deny, Some(NO_ANSWER));
+            self.answer_page_question(core, &id, Reply::NONE);
         }
         while let Some(at) =
             self.calls.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline)))
@@ -268,14 +284,7 @@ impl Runner {
             });
             match asked {
                 Some((run, Some(request))) => {
-                    self.answer_question(
-                        core,
-                        &session,
-                        &run,
-                        tool_call,
-                        &request,
-                        (Answer::Deny, Some(NO_ANSWER)),
-                    );
+                    self.answer_question(core, &session, &run, tool_call, &request, Reply::NONE);
                 }
                 Some((run, None)) => {
                     let entry = failed_call(&tool_call, ErrorInfo::new(Code::ToolTimeout, NO_ANSWER));

@@ -17,6 +17,7 @@ use crate::ports::Millis;
 use crate::run::budget;
 use crate::run::retry::{Again, Broke};
 use crate::tools::{Answers, Source, ToolText, policy};
+use crate::workspace::Seen;
 
 impl Run {
     /// Says where the result of a call comes from.
@@ -110,7 +111,7 @@ impl Run {
         }
         match entry.scope() {
             Scope::Run(entry) => self.fold_turn(at, entry),
-            Scope::Call(entry) => self.fold_call(entry),
+            Scope::Call(entry) => self.fold_call(at, entry),
             Scope::Session(_) | Scope::Record(_) | Scope::Conversation(_) | Scope::Queue(_) => None,
         }
     }
@@ -215,6 +216,7 @@ impl Run {
         request: &str,
         denied: bool,
         word: Option<&str>,
+        version: Option<u64>,
     ) -> Option<()> {
         let call = self.open(tool_call)?;
         let CallState::Waiting(question) = &call.state else { return None };
@@ -232,13 +234,14 @@ impl Run {
             }))
         } else {
             call.answers.allowed = Some(question.definition.clone());
+            call.answers.seen = Some(Seen::new(version, question.at));
             CallState::Allowed
         };
         Some(())
     }
 
     /// Something has happened to a tool call, or to the check of the answer.
-    fn fold_call(&mut self, entry: OfCall<'_>) -> Option<()> {
+    fn fold_call(&mut self, at: Millis, entry: OfCall<'_>) -> Option<()> {
         match entry {
             OfCall::Inspected { tool_call } if tool_call.is_empty() => {
                 self.turns.last_mut()?.inspection = Inspection::Open;
@@ -279,10 +282,12 @@ impl Run {
                     definition: definition.clone(),
                     destination: destination.clone(),
                     outside: outside.clone(),
+                    at,
                 });
             }
-            OfCall::PermissionAnswered { tool_call, request, answer, reason } => {
-                self.fold_answer(tool_call, request, *answer == Answer::Deny, reason.as_deref())?;
+            OfCall::PermissionAnswered { tool_call, request, answer, reason, version } => {
+                let denied = *answer == Answer::Deny;
+                self.fold_answer(tool_call, request, denied, reason.as_deref(), *version)?;
             }
             OfCall::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
             OfCall::Handed { tool_call, .. } => self.open(tool_call)?.state = CallState::Handed,

@@ -50,6 +50,8 @@ pub struct Question {
     pub destination: Option<String>,
     /// Where the text from outside comes from that may have asked for the call.
     pub outside: Outside,
+    /// When it is asked.
+    pub at: Millis,
 }
 
 /// Why a question that has a time limit is answered no.

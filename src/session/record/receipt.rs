@@ -13,6 +13,7 @@ use crate::journal::sha256;
 use crate::maps::Named;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::rooms::{Room, enter};
 use crate::session::dates;
 use crate::session::operator::Operator;
 use serde_json::{Map, Value};
@@ -183,11 +184,13 @@ impl Receipt {
         })
     }
 
-    /// Whether a run had tools that it might use.
+    /// Whether a run had tools that it might use: before format 3, when that was told as a shell. A door of the room `past`.
     ///
     /// # Errors
     /// None for ids that are texts.
+    #[inline(never)]
     pub fn of_sandbox(boundary: &Boundary<'_>, granted: bool) -> Result<Receipt, ErrorInfo> {
+        enter(Room::Past);
         let (action, status, reason) = match granted {
             true => ("sandbox_action", "passed", "Persistent agent fixture action grant was present."),
             false => ("denial", "denied", "Persistent agent fixture action grant was not present."),

@@ -31,6 +31,9 @@ const NAMES: [(&str, &str); 9] = [
     ("identity", "auth_identity_hash"),
 ];
 
+/// The form of what the end of a run leaves: the format since when it is so. Those of before name none.
+const FORM: u64 = 3;
+
 /// How many digits of a prompt's hash are kept.
 const HASH: usize = 16;
 
@@ -65,8 +68,8 @@ pub(in crate::session) struct Ended<'a> {
     pub answers: u64,
     /// The tokens that it took.
     pub tokens: u64,
-    /// Whether it had tools.
-    pub granted: bool,
+    /// Whether it had tools, in a record of before format 3: there it stands for a receipt of that.
+    pub granted: Option<bool>,
     /// The receipts of its tool calls.
     pub receipts: &'a [Receipt],
     /// The hash of the receipt before.
@@ -118,7 +121,10 @@ pub(in crate::session) fn of_end(record: &Record, end: &Ended<'_>) -> Option<Val
     let mut said = begun(record, end.at, end.started, record.text("active_task_id"));
     said.number("started", end.started).number("turns", end.turns).number("answers", end.answers);
     said.number("tokens", end.tokens).number("limit", end.limit);
-    said.maybe("granted", end.granted.then_some(Value::Bool(true)));
+    match end.granted {
+        None => _ = said.number("v", FORM),
+        Some(granted) => _ = said.maybe("granted", granted.then_some(Value::Bool(true))),
+    }
     said.maybe_text("status", Some(end.status).filter(|status| *status != "completed"));
     said.maybe_text("interrupted", end.interrupted).maybe_text("code", end.code);
     said.maybe_text("detail", end.detail).maybe_text("previous", end.previous);
@@ -135,9 +141,14 @@ pub(in crate::session) fn of_end(record: &Record, end: &Ended<'_>) -> Option<Val
     }
     let left = left.done();
     said.maybe("left", (left != Object::new().done()).then_some(left));
-    let said = said.done();
-    let [_, sandbox] = Short { kind: RecordKind::End, said: &said, run: end.run }.receipts().ok()?;
-    Some(Object::new().all(said).maybe_text("self", sandbox.text("self_hash")).done())
+    with_hash(said.done(), end.run)
+}
+
+/// With the hash of the last receipt.
+fn with_hash(said: Value, run: &str) -> Option<Value> {
+    let receipts = Short { kind: RecordKind::End, said: &said, run }.receipts().ok()?;
+    let hash = receipts.last()?.text("self_hash");
+    Some(Object::new().all(said.clone()).maybe_text("self", hash).done())
 }
 
 impl<'a> Short<'a> {
@@ -198,9 +209,20 @@ impl<'a> Short<'a> {
         of_end(&Record::read(&record).ok()?, &ended)
     }
 
-    /// Whether the run had tools.
-    fn granted(&self) -> bool {
-        self.said.get("granted") == Some(&Value::Bool(true))
+    /// The end of a run in the form of before format 3. `granted`: whether it had tools. `None`: it is no end.
+    pub fn in_older_form(&self, granted: bool) -> Option<Value> {
+        let mut older = Object::new();
+        let members = self.said.as_object().filter(|_| self.ends())?.iter();
+        for (name, member) in members.filter(|(name, _)| !matches!(name.as_str(), "v" | "self")) {
+            older.value(name, member.clone());
+        }
+        older.maybe("granted", granted.then_some(Value::Bool(true)));
+        with_hash(older.done(), self.run)
+    }
+
+    /// Whether the run had tools, where a receipt says that.
+    fn granted(&self) -> Option<bool> {
+        self.number("v").is_none().then(|| self.said.get("granted") == Some(&Value::Bool(true)))
     }
 
     fn text(&self, name: &str) -> Option<&'a str> {
@@ -260,7 +282,8 @@ impl<'a> Short<'a> {
     pub(in crate::session) fn finish<T>(&self, with: impl FnOnce(&Finish<'_>) -> T) -> Option<T> {
         let (at, task) = (self.told_at()?, self.task());
         let mut ids = self.said.get("receipts").map_or_else(|| Some(Vec::new()), texts)?;
-        ids.extend([provider_receipt(self.run), sandbox_receipt(self.run)]);
+        ids.push(provider_receipt(self.run));
+        ids.extend(self.granted().map(|_| sandbox_receipt(self.run)));
         let handoff = self.handoff_id(task.as_deref());
         let finish = Finish {
             task_id: task.as_deref(),
@@ -296,8 +319,8 @@ impl<'a> Short<'a> {
         Record::read(&record.done())
     }
 
-    /// What it says of the provider and of the tools.
-    fn receipts(&self) -> Result<[Receipt; 2], ErrorInfo> {
+    /// What it says of the provider, and before format 3 of the tools.
+    fn receipts(&self) -> Result<Vec<Receipt>, ErrorInfo> {
         let session = self.session(true)?;
         let subject = self.text("operator").unwrap_or_default().into();
         let operator = Operator { subject, issuer: self.text("issuer").map(Into::into), expires_at: None };
@@ -314,9 +337,12 @@ impl<'a> Short<'a> {
             known: &[],
         };
         let provider = Receipt::of_provider(&boundary, self.count("answers"))?;
-        boundary.previous = provider.text("self_hash");
-        let sandbox = Receipt::of_sandbox(&boundary, self.granted())?;
-        Ok([provider, sandbox])
+        let mut receipts = vec![provider.clone()];
+        if let Some(granted) = self.granted() {
+            boundary.previous = provider.text("self_hash");
+            receipts.push(Receipt::of_sandbox(&boundary, granted)?);
+        }
+        Ok(receipts)
     }
 
     /// The records of one kind that it stands for, as they would be written whole.
@@ -329,11 +355,11 @@ impl<'a> Short<'a> {
         match kind {
             RecordKind::Event => records.push(self.event()?),
             RecordKind::Receipt if ends => {
-                let [provider, sandbox] = self.receipts()?;
-                if sandbox.text("self_hash") != self.last_receipt() {
+                let receipts = self.receipts()?;
+                if receipts.last().and_then(|last| last.text("self_hash")) != self.last_receipt() {
                     return Err(ErrorInfo::corrupt("a short record does not lead to its last receipt"));
                 }
-                records.extend([provider.json(), sandbox.json()]);
+                records.extend(receipts.iter().map(Receipt::json));
             }
             RecordKind::Run | RecordKind::Handoff if ends && self.count("limit") > 0 => {
                 let [run, handoff] = self.left()?;

@@ -206,6 +206,7 @@ pub(super) const END: Shape = Shape {
         Member("answers", Count(0), NEEDED),
         Member("tokens", Count(0), NEEDED),
         Member("granted", Flag, ABSENT),
+        Member("v", Count(3), ABSENT),
         Member("on", Name, ABSENT),
         Member("receipts", Texts, ABSENT),
         Member("left", Parts(LEFT), ABSENT),

@@ -240,3 +240,71 @@ fn emptying_a_page_is_asked_about_like_deleting_it() {
         );
     }
 }
+
+/// A tool that takes away what a page says, called by a run or by the page's own code: there is a question about it.
+fn about_a_page(tool: &str, by_run: bool) -> (Desk, Value, u32) {
+    let mut desk = Desk::with(MemoryStore::new(), 1_779_430_500_000, "ann", true);
+    desk.start();
+    desk.must("configureAgent", json!({ "permissions": { "tools": { "update_page_content": "ask" } } }));
+    desk.must("pages.create", json!({ "title": "Stock", "content": "Two chairs." }));
+    let args = match tool {
+        "update_page_content" => json!({ "slug": "stock", "content": "Three chairs." }),
+        _ => json!({ "slug": "stock" }),
+    };
+    let command = if by_run {
+        desk.must("sendMessage", json!({ "text": "tidy up" }));
+        let call = Block::ToolCall { id: "a".into(), name: tool.into(), arguments: args.to_string() };
+        desk.answers_with(vec![call], StopReason::ToolUse);
+        0
+    } else {
+        desk.command("tools.execute", json!({ "name": tool, "args": args }))
+    };
+    let asked = desk.events.iter().rfind(|(name, _)| *name == "agent:permission-required");
+    let request = asked.unwrap().1["requestId"].clone();
+    (desk, request, command)
+}
+
+/// Leave counts for the text that the person saw: that of the version in the answer, else the one from when it was asked.
+#[test]
+fn leave_does_not_overwrite_what_was_written_since() {
+    for tool in ["update_page_content", "delete_page"] {
+        for by_run in [true, false] {
+            for (written, seen, done) in [
+                (false, None, true),
+                (false, Some(1), true),
+                (false, Some(2), false),
+                (true, None, false),
+                (true, Some(1), false),
+                (true, Some(2), true),
+            ] {
+                let place = format!("{tool}, by a run: {by_run}, written: {written}, seen: {seen:?}");
+                let (mut desk, request, command) = about_a_page(tool, by_run);
+                if written {
+                    desk.must(
+                        "pages.update",
+                        json!({ "slug": "stock", "content": "Two chairs, one broken." }),
+                    );
+                }
+                let mut answer = json!({ "requestId": request, "answer": "allow_once" });
+                if let Some(version) = seen {
+                    answer["pageVersion"] = json!(version);
+                }
+                desk.must("resolvePermission", answer);
+                let refused = match desk.answers.get(&command) {
+                    Some(answer) => answer.as_ref().err().map(|error| json!(error.code.as_str())),
+                    None => Some(desk.events.iter().rfind(|(name, _)| *name == "agent:tool-call").unwrap())
+                        .map(|(_, call)| call["error"]["code"].clone())
+                        .filter(|code| !code.is_null()),
+                };
+                assert_eq!(refused, (!done).then(|| json!("version_conflict")), "{place}");
+                let says = if written { "Two chairs, one broken." } else { "Two chairs." };
+                let page = desk.ask("pages.read", json!({ "slug": "stock" }));
+                match (done, tool) {
+                    (true, "delete_page") => assert!(page.is_err(), "{place}"),
+                    (true, _) => assert_eq!(page.unwrap()["content"], "Three chairs.", "{place}"),
+                    (false, _) => assert_eq!(page.unwrap()["content"], says, "{place}"),
+                }
+            }
+        }
+    }
+}

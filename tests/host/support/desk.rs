@@ -354,6 +354,17 @@ impl Desk {
     }
 }
 
+/// The same as before format 3, where the end of a run told also whether it had tools.
+pub fn whole_before(
+    what: &Word<RecordKind>,
+    record: Value,
+    run: Option<&str>,
+    granted: bool,
+) -> Vec<(String, Value)> {
+    let older = Short::of(what.known(), &record, run).and_then(|short| short.in_older_form(granted));
+    whole(what, older.unwrap_or(record), run)
+}
+
 /// The records that one entry puts down, each by its kind: several where it is a short one.
 pub fn whole(what: &Word<RecordKind>, record: Value, run: Option<&str>) -> Vec<(String, Value)> {
     match Short::of(what.known(), &record, run) {

@@ -282,7 +282,10 @@ export class PermissionCard extends Component {
   #answer(answer: PermissionAnswer): void {
     if (this.#closed(answer)) return this.querySelector<HTMLElement>(".permission-body")?.focus();
     const word = this.querySelector<HTMLInputElement>("[name=word]")?.value.trim();
-    void this.#reply((id) => this.agent.answer(id, answer, answer === "deny" ? word : undefined));
+    // Leave is for the text that is shown, so a newer one is not overwritten.
+    const pageVersion = this.#change?.change?.version;
+    const said = answer === "deny" ? word && { reason: word } : pageVersion && { pageVersion };
+    void this.#reply((id) => this.agent.answer(id, answer, said || {}));
   }
 
   #give({ toolCallId }: ToolCall, failed: boolean): void {

@@ -10,6 +10,8 @@ export interface Change {
   title: string;
   before: string;
   after: string;
+  /** The version of the page that would be replaced or deleted. */
+  version?: number;
   /** The text before the conversation changed it first, where that is another one. */
   former?: string;
 }
@@ -54,7 +56,7 @@ const CHANGES: Record<string, (args: Args, pages: Pages) => Promise<Change | nul
   },
   async update_page_content(args, pages) {
     const page = await read(args, pages);
-    return { title: `The text of “${page.title}”`, before: page.content, after: text(args, "content") };
+    return { title: `The text of “${page.title}”`, before: page.content, after: text(args, "content"), version: page.version };
   },
   async update_page_metadata(args, pages) {
     const { title, metadata } = await read(args, pages);
@@ -76,7 +78,7 @@ const CHANGES: Record<string, (args: Args, pages: Pages) => Promise<Change | nul
     const page = await read(args, pages);
     const [root] = await pages.tree(page.slug);
     const below = root?.children.length ?? 0;
-    return { title: `“${page.title}” goes to the trash${below ? `; ${below === 1 ? "the page below it moves" : `the ${below} pages below it move`} up` : ""}`, before: page.content || page.title, after: "" };
+    return { title: `“${page.title}” goes to the trash${below ? `; ${below === 1 ? "the page below it moves" : `the ${below} pages below it move`} up` : ""}`, before: page.content || page.title, after: "", version: page.version };
   },
 };
 

@@ -170,6 +170,7 @@ const ROOMS: [Room; 9] = [
             "session::Session>::has_file",
             "session::Session>::files_go",
             "session::Session>::owe_rest",
+            "session::record::Receipt>::of_sandbox",
             "session::Session>::ask_rarely",
             "session::Session>::empty_queue",
             "model::form::Form>::of",
