@@ -31,3 +31,10 @@ export async function puppets(t, name) {
     return page;
   };
 }
+
+/** A test whose tabs are in Firefox; skipped where there is none. */
+export const inFirefox = (body) => async (t) => {
+  if (!firefox) return t.note("skipped: there is no Firefox; install Debian's package `firefox-esr`, or name the program in the environment variable FIREFOX");
+  t.tab = await puppets(t, "firefox");
+  await body(t);
+};

@@ -107,40 +107,6 @@ function schemas(test) {
     t.note(JSON.stringify(seen));
   });
 
-  // The browser's own engine goes back for minutes and longer on each of these. What fails here is the time limit of the suite.
-  const HOSTILE = ["^(\\p{L}+)*$", "^(([a-z])+.)+[A-Z]$", "^(?:a+a)+$", "^(a{1,30}){1,30}$", "^(a|a)*$", "^(a|aa)+$", "^(?:.|a)*x$", "^(?:a?){40}a{40}$", "^a*a*a*a*a*a*a*a*b$"];
-  for (const host of ["page", "worker"]) {
-    test(`patterns that keep an engine busy decide long texts, and the agent can be stopped meanwhile (${host})`, async (t) => {
-      const page = await t.tab();
-      const seen = await page.evaluate(async ([host, patterns]) => {
-        const ws = await lodger.openWorkspace("w", { storage: "memory", host });
-        const inputSchema = (pattern) => ({ type: "object", properties: { a: { type: "string", pattern } }, patternProperties: { [pattern]: {} }, required: ["a"] });
-        const text = "a".repeat(100_000);
-        for (const [i, pattern] of patterns.entries()) ws.tools.register({ name: `t${i}`, description: "d", inputSchema: inputSchema(pattern), execute: () => "ran" });
-        const texts = [text, `${text}!`, "a".repeat(50)];
-        const results = [];
-        for (const i of patterns.keys()) {
-          const of = [];
-          for (const a of texts) of.push((await T.settle(() => ws.tools.execute(`t${i}`, { a, [a]: 1 }))).error?.code ?? "ran");
-          results.push(of);
-        }
-        // A model sends them too, and is stopped.
-        const provider = { kind: "custom", async *stream() {
-          const call = (_, index) => ({ index, id: `c${index}`, type: "function", function: { name: `t${index}`, arguments: JSON.stringify({ a: `${text}!` }) } });
-          yield { choices: [{ delta: { tool_calls: patterns.map(call) } }] };
-          yield { choices: [{ delta: {}, finish_reason: "tool_calls" }] };
-        } };
-        await ws.startAgent({ provider });
-        const { result } = await ws.sendMessage("Go");
-        await ws.stopAgent();
-        return { results, status: (await result).status, agent: ws.status() };
-      }, [host, HOSTILE]);
-      const [ran, no] = ["ran", "invalid_arguments"];
-      assert.deepEqual(seen.results, [[ran, no, ran], [no, no, no], [ran, no, ran], [no, no, ran], [ran, no, ran], [ran, no, ran], [no, no, no], [no, no, ran], [no, no, no]]);
-      assert.equal(seen.agent.lifecycle ?? seen.agent, "Stopped", JSON.stringify(seen.agent));
-    });
-  }
-
   for (const [what, pattern, message] of [
     ["a backreference", "(a)\\1", /'\/properties\/a\/pattern' has a backreference at character 4, which is not supported/],
     ["a named backreference", "(?<n>a)\\k<n>", /has a backreference at character 8/],

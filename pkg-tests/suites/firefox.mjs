@@ -1,30 +1,25 @@
-// Two tabs in Firefox: what `tabs.mjs` and `crowd.mjs` show in Chromium, in short.
+// In Firefox: two tabs, as `tabs.mjs` and `crowd.mjs` show them in Chromium, in short. The attacks, and a part of the hostile texts.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
 import { opened, used } from "../lib/lost.mjs";
-import { firefox, puppets } from "../lib/puppets.mjs";
-import { follows, holderNotices, holds, openIn, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
+import { inFirefox } from "../lib/puppets.mjs";
+import { follows, holderNotices, holds, onBothHosts, open, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
+import { attacks } from "./attacks.mjs";
+import { sample } from "./injection.mjs";
+import { betweenTabs } from "./keys.mjs";
+import { usual } from "./limits.mjs";
 
 // They share a Firefox.
 export const together = true;
 
 export default function (test) {
-  for (const host of ["page", "worker"]) {
-    const bare = (title, body) => test(`${title} [${host}]`, async (t) => {
-      if (!firefox) return t.note("skipped: there is no Firefox; install Debian's package `firefox-esr`, or name the program in the environment variable FIREFOX");
-      await body(t, host, await puppets(t, "firefox"));
-    }, { hangMs: 180_000 });
-    const on = (title, body) => bare(title, (t, host, tab) => body(t, host, () => tab().then((page) => openIn(page, host))));
-    viewer(on);
-    takeOver(on);
-    loss(bare);
-  }
+  onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual);
 }
 
 function viewer(on) {
-  on("a viewer follows a run live, sends, answers a question, interrupts and stops", async (t, host, tab) => {
+  on("a viewer follows a run live, sends, answers a question, interrupts and stops", async (t, host) => {
     const hold = gate();
     const late = gate();
     t.after(() => [hold, late].forEach((gate) => gate.open()));
@@ -35,10 +30,10 @@ function viewer(on) {
       message({ tool: "post", args: {} }), message("Posted."),
       stream(three.slice(0, 4), late, three.slice(4)),
     );
-    const a = await tab();
+    const a = await open(t, host);
     await a.evaluate(() => ws.tools.register({ name: "post", description: "Posts.", destructive: true, inputSchema: { type: "object" }, execute: () => "done" }));
     await start(a, route.base);
-    const b = await tab();
+    const b = await open(t, host);
     await follows(b);
     for (const page of [a, b]) await page.evaluate(() => rec.clear());
 
@@ -79,14 +74,14 @@ function viewer(on) {
 }
 
 function takeOver(on) {
-  on("a standby goes on when the holder is closed, and a person takes the agent over", async (t, host, tab) => {
+  on("a standby goes on when the holder is closed, and a person takes the agent over", async (t, host) => {
     const hold = gate();
     t.after(() => hold.open());
     const whole = message("One two three.");
     const route = await t.raw(stream(whole.slice(0, 4), hold, []), whole, message("Later."));
-    const a = await tab();
+    const a = await open(t, host);
     await start(a, route.base, { ifRunning: "join" });
-    const b = await tab();
+    const b = await open(t, host);
     await start(b, route.base, { ifRunning: "join" });
     const run = await b.evaluate(async () => { globalThis.run = await ws.sendMessage("Count."); return run.runId; });
     await b.evaluate(() => until(() => shown().startsWith("One")));
@@ -94,7 +89,7 @@ function takeOver(on) {
     const result = await b.evaluate(async () => T.plain(await run.result));
     assert.deepEqual([result.runId, result.outcome, result.text], [run, "completed", "One two three."]);
     assert.deepEqual(await b.evaluate(() => [ws.status(), view.getSnapshot().holder]), [RUNNING, true]);
-    const c = await tab();
+    const c = await open(t, host);
     await follows(c);
     await start(c, route.base, { ifRunning: "takeover" });
     await follows(b);
@@ -105,9 +100,9 @@ function takeOver(on) {
   });
 }
 
-function loss(bare) {
-  bare("a database that something else than lodger deletes is told as lost, until that is acknowledged", async (t, host, tab) => {
-    const page = await tab();
+function loss(on) {
+  on("a database that something else than lodger deletes is told as lost, until that is acknowledged", async (t, host) => {
+    const page = await t.tab();
     await used(page, { host });
     assert.equal((await opened(page, { host })).pages, 1);
     // Also while it is open.

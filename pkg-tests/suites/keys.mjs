@@ -29,7 +29,7 @@ const sent = (route, name) => route.requests.map(({ headers }) => headers[name])
 
 // ------------------------------------------------------------------ between tabs
 
-function betweenTabs(on) {
+export function betweenTabs(on) {
   on("no key goes from tab to tab: a following tab keeps it in the vault itself, and the agent reads it there", async (t, host) => {
     const keys = { first: "sk-ant-first-0123456789abc", second: "sk-ant-second-0123456789ab", own: "sk-ant-own-0123456789abcde", given: "sk-ant-given-0123456789abc", header: "hdr-secret-0123456789abcde", another: "sk-ant-another-0123456789" };
     // The model says the key back: the agent knows that it is one.

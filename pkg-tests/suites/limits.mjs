@@ -23,7 +23,8 @@ const asked = (page, source) => page.evaluate(async (source) => {
   return { error, times, next: next.text, kept: answer ? T.textOf(answer).length : 0, ran: globalThis.ran ?? 0, status: ws.status() };
 }, source);
 
-function usual(on) {
+/** With the usual limits. */
+export function usual(on) {
   const tool = (page) => page.evaluate(() => void ws.tools.register({ name: "note", description: "d", readOnly: true, inputSchema: { type: "object" }, execute: () => { globalThis.ran = (globalThis.ran ?? 0) + 1; return 1; } }));
 
   for (const [title, source, message] of [
