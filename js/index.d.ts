@@ -1300,6 +1300,11 @@ export interface Sessions {
    */
   list(): Promise<SessionState[]>;
   list(options: { withVerification: true }): Promise<{ session: SessionState; hmac_status: HmacStatus }[]>;
+  /**
+   * Those of the list, archived ones too, whose title has each of these words, in any order and case. A title is `display_name`,
+   * else the id.
+   */
+  search(query: string): Promise<SessionState[]>;
   rename(id: string, displayName: string): Promise<SessionState>;
   /**
    * Removes a session, whose run is interrupted: nobody finds it any more, and after ten seconds nothing is left of it. A session

@@ -449,6 +449,11 @@ export class Workspace extends EventTarget {
       restart: async (id, reason) => command("restart", { id, reason }),
       recover: async (id, options) => command("recover", { ...options, id }),
       list: async (options) => command("list", options),
+      search: async (query) => {
+        if (typeof query !== "string") throw failure("invalid_arguments", "search needs words: a text.");
+        const words = query.toLowerCase().split(/\s+/);
+        return (await command("list")).filter(({ id, display_name: name }) => words.every((word) => (name ?? id).toLowerCase().includes(word)));
+      },
       rename: async (id, displayName) => command("rename", { id, displayName }),
       remove: async (id) => command("remove", { id }),
       undoRemove: async (id) => command("undoRemove", { id }),

@@ -294,6 +294,7 @@ const STEPS = [
   ["sessions.prompt", async (ws, s) => { const { runId } = await ws.sessions.prompt("docs", "Write."); s.run = runId; return ws.wait(runId); }, (ws) => ws.history({ sessionId: "docs" })],
   ["sessions.status", (ws) => ws.sessions.status("docs")],
   ["sessions.list", async (ws) => [await ws.sessions.list(), await ws.sessions.list({ withVerification: true })]],
+  ["sessions.search", async (ws) => [await ws.sessions.search("DOCS"), await ws.sessions.search("docs nothing"), (await T.refused(() => ws.sessions.search(5))).code]],
   ["sessions.rename", (ws) => ws.sessions.rename("docs", "Papers"), (ws) => ws.sessions.status("docs")],
   ["sessions.journal", async (ws) => [await ws.sessions.journal("docs"), await ws.sessions.journal("docs", { from: 2, limit: 1 })]],
   ["sessions.events", async (ws) => [await ws.sessions.events("docs"), await ws.sessions.events("docs", { limit: 1 })]],

@@ -47,7 +47,7 @@ function module(test) {
     assert.deepEqual(seen.tools, ["definitions", "execute", "grants", "register", "resolve", "revoke", "unregister"]);
     assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
     assert.deepEqual(seen.keys, ["list", "models", "remove", "set", "validate"]);
-    assert.deepEqual(seen.sessions, ["activity", "archive", "attach", "bench", "events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "output", "play", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "salvage", "status", "stop", "task", "undoRemove", "verify"]);
+    assert.deepEqual(seen.sessions, ["activity", "archive", "attach", "bench", "events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "output", "play", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "salvage", "search", "status", "stop", "task", "undoRemove", "verify"]);
     assert.deepEqual(seen.queue, ["edit", "release", "remove"]);
     assert.deepEqual(seen.view, ["getSnapshot", "subscribe"]);
     assert.deepEqual(seen.error, [true, true, "LodgerError"]);

@@ -286,7 +286,7 @@ async function over() {
 /** What tools, people, limits and schemas do to runs. */
 async function tools() {
   const s = ws.sessions;
-  const answers = [["allow_once"], ["deny", { reason: "too dear" }], ["always_allow"]];
+  const answers = [["allow_once", { pageVersion: 1 }], ["deny", { reason: "too dear" }], ["always_allow"]];
   ws.addEventListener("agent:permission-required", ({ detail }) => answers.length && detail.respond(...answers.shift()));
   ws.addEventListener("agent:tool-call", ({ detail: { tool, status, toolCallId } }) => tool === "ask_colleague" && status === "started" && ws.tools.resolve(toolCallId, { result: { rate: 4 } }));
   await s.launch({ id: "tools" });

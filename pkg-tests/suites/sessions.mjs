@@ -408,6 +408,19 @@ function archives(test) {
     assert.deepEqual(route.violations, []);
   });
 
+  test("sessions are found by their titles, archived ones too", async (t) => {
+    const route = await t.raw(message("Yes."));
+    const page = await tab(t, route.base);
+    const found = await page.evaluate(async () => {
+      await s.launch({ id: "notes", displayName: "Spring plans - the Garden" });
+      await s.launch({ id: "spring-trip" });
+      await s.archive("notes");
+      const found = async (words) => (await s.search(words)).map(({ id, archived }) => (archived ? `${id}, archived` : id)).toSorted();
+      return [await found("spring"), await found("  garden SPRING "), await found("notes"), await found("spring winter"), (await found("")).length];
+    });
+    assert.deepEqual(found, [["notes, archived", "spring-trip"], ["notes, archived"], [], [], 3]);
+  });
+
   test("an archived session takes less, reads the same after a reload, and opens with its next prompt", async (t) => {
     const route = await t.raw(...Array.from({ length: 8 }, (_, n) => message(`Answer ${n}.`)));
     const page = await tab(t, route.base);

@@ -69,6 +69,8 @@ export async function app(): Promise<void> {
   const { runId } = await ws.sessions.prompt(session.id, { text: "Go on." });
   if (runId !== null) await ws.interrupt({ runId });
   for (const { session: { status }, hmac_status } of await ws.sessions.list({ withVerification: true })) void [status, hmac_status];
+  const found: SessionState[] = await ws.sessions.search("docs");
+  void found;
   const once = await ws.sessions.runOnce("Count them.", { schema: { type: "object", properties: { count: { type: "number" } }, required: ["count"] } });
   const count: number | undefined = once.value?.count;
   const done: TaskRun["status"] = (await ws.sessions.task(once.run.id)).status;

@@ -148,7 +148,7 @@ pub(in crate::session) fn of_end(record: &Record, end: &Ended<'_>) -> Option<Val
 fn with_hash(said: Value, run: &str) -> Option<Value> {
     let receipts = Short { kind: RecordKind::End, said: &said, run }.receipts().ok()?;
     let hash = receipts.last()?.text("self_hash");
-    Some(Object::new().all(said.clone()).maybe_text("self", hash).done())
+    Some(Object::new().all(said).maybe_text("self", hash).done())
 }
 
 impl<'a> Short<'a> {
@@ -337,12 +337,10 @@ impl<'a> Short<'a> {
             known: &[],
         };
         let provider = Receipt::of_provider(&boundary, self.count("answers"))?;
-        let mut receipts = vec![provider.clone()];
-        if let Some(granted) = self.granted() {
-            boundary.previous = provider.text("self_hash");
-            receipts.push(Receipt::of_sandbox(&boundary, granted)?);
-        }
-        Ok(receipts)
+        let Some(granted) = self.granted() else { return Ok(vec![provider]) };
+        boundary.previous = provider.text("self_hash");
+        let sandbox = Receipt::of_sandbox(&boundary, granted)?;
+        Ok(vec![provider, sandbox])
     }
 
     /// The records of one kind that it stands for, as they would be written whole.
