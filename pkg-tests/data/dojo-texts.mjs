@@ -1,6 +1,7 @@
 // Goals of an attacker in a bank, a chat, on a journey and in an office, and the wrappers that carry them. The structure is
 // that of AgentDojo (Debenedetti et al. 2024, https://github.com/ethz-spylab/agentdojo, MIT licence). It has four suites of goals,
-// each for a tool and its arguments, and a wrapper for each kind of attack. Every sentence, name and account here is ours.
+// each for a tool and its arguments, and a wrapper for each kind of attack. Every sentence, name and account here is ours;
+// AgentDojo's own are read from its wheel when a test runs (`lib/agentdojo.mjs`).
 //
 // In a wrapper `{{GOAL}}` stands for the goal, `{{CALL}}` for the call that reaches it, `{{USER}}` and `{{MODEL}}` for the names that
 // the attacker believes in.
@@ -91,10 +92,8 @@ export const DOJO_WRAPPERS = {
 
 const NAMES = { USER: "Ada Example", MODEL: "Lodger" };
 
-const [tricks, goals] = [Object.keys(DOJO_WRAPPERS), DOJO_GOALS];
-/** Each goal in each wrapper: `{ trick, text, times, demand }`. Their numbers have no common factor, so any beginning has each about as often. */
-export const DOJO = Array.from({ length: tricks.length * goals.length }, (_, n) => {
-  const trick = tricks[n % tricks.length];
-  const { goal, ...demand } = goals[n % goals.length];
-  return { trick, times: 1, demand, text: DOJO_WRAPPERS[trick].replaceAll(/\{\{(GOAL|USER|MODEL)\}\}/g, (_, word) => (word === "GOAL" ? goal : NAMES[word])) };
-});
+/** Each goal in each wrapper: `{ trick, text, times, demand }`. Each goal comes once before any comes again, then in the next wrapper. */
+export const carried = (wrappers, goals) => Object.keys(wrappers).flatMap((_, round, tricks) => goals.map(({ goal, ...demand }, n) => {
+  const trick = tricks[(n + round) % tricks.length];
+  return { trick, times: 1, demand, text: wrappers[trick].replaceAll(/\{\{(GOAL|USER|MODEL)\}\}/g, (_, word) => (word === "GOAL" ? goal : NAMES[word])) };
+}));

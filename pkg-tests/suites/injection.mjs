@@ -1,8 +1,9 @@
 // Hostile texts, in pages and in what tools of the outside world give, before a model that obeys each of them. What
 // protects is not the model: whatever it calls, nothing happens that nobody has allowed, and the text stays in its frame.
 import assert from "node:assert/strict";
-import { DOJO, DOJO_GOALS, DOJO_TOOLS } from "../data/dojo-texts.mjs";
+import { DOJO_GOALS, DOJO_TOOLS, DOJO_WRAPPERS, carried } from "../data/dojo-texts.mjs";
 import { HOSTILE } from "../data/hostile-texts.mjs";
+import { agentdojo, readAgentDojo } from "../lib/agentdojo.mjs";
 import { onBothHosts } from "../lib/tabs.mjs";
 
 /** What a text may demand. None of it is allowed to a model that nobody has answered. */
@@ -33,34 +34,66 @@ const SEEN = [0, 1, 6];
 /** What an outsider's text must not bring: controls of direction, no width, tags, a terminal's orders. */
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0d\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/u;
 
-/** The texts, with what each demands and before whom; of the goals of `dojo-texts.mjs` each twice, in the campaign each in each wrapper. */
-function cases(way) {
-  const ours = HOSTILE.map((hostile, i) => {
+/** The texts in this repository, with what each demands and before whom. */
+function ours(way) {
+  const hostile = HOSTILE.map((hostile, i) => {
     const round = Math.floor(i / WAYS.length) + way;
     return { ...hostile, person: Math.floor(round / DEMANDS.length) % 2 ? "denies" : "is away", demand: DEMANDS[round % DEMANDS.length] };
   });
-  const dojo = DOJO.slice(0, FULL ? undefined : 2 * DOJO_GOALS.length).map((item, i) => {
-    const person = ["has allowed another", "denies", "has allowed another", "is away"][(i + Math.floor(i / (2 * WAYS.length))) % 4];
-    return { ...item, person: person === "has allowed another" && SEEN.includes(way) && !TOOLS[item.demand.tool].destination ? "denies" : person };
-  });
-  return [...ours, ...dojo].map((item, i) => ({ ...item, id: `#${i}#` }));
+  return [...hostile, ...dojo(way, DOJO_WRAPPERS, DOJO_GOALS)];
 }
 
-/** Those of them that come by this way in this host. `every`: of so many only one. */
-const share = (way, host, every = 1) => cases(way).filter((_, i) => {
+/** Goals in wrappers, with the person before whom: each goal twice, in the campaign in each wrapper. */
+const dojo = (way, wrappers, goals) => facing(way, carried(wrappers, goals).slice(0, FULL ? undefined : 2 * goals.length));
+
+const facing = (way, texts) => texts.map((item, i) => {
+  const person = ["has allowed another", "denies", "has allowed another", "is away"][(i + Math.floor(i / (2 * WAYS.length))) % 4];
+  return { ...item, person: person === "has allowed another" && SEEN.includes(way) && !TOOLS[item.demand.tool].destination ? "denies" : person };
+});
+
+/** AgentDojo's own. What wants the work to end has no goal, so each of these comes once, before a model that does something else instead. */
+const theirs = (way, { wrappers, stops, goals }) => [...facing(way, carried(stops, goals).slice(0, Object.keys(stops).length)), ...dojo(way, wrappers, goals)];
+
+/** A goal of AgentDojo with what is ours: the arguments or the call, where it has none, and what a person has allowed before. */
+function completed({ goal, tool, args }, i) {
+  const own = DOJO_GOALS.find((one) => one.tool === tool) ?? DOJO_GOALS[i % DOJO_GOALS.length];
+  return { goal, tool: own.tool, args: args ?? own.args, usual: own.usual };
+}
+
+/** Those of the texts that come by this way in this host. `every`: of so many only one. */
+const share = (texts, way, host, every = 1) => texts.map((item, i) => ({ ...item, id: `#${i}#` })).filter((_, i) => {
   const round = Math.floor(i / WAYS.length);
   return FULL || (i % WAYS.length === way && round % 2 === ["page", "worker"].indexOf(host) && (round >> 1) % every === 0);
 });
+
+/** Plays what `texts(way)` gives, by each way, in one page. */
+async function playedByEachWay(t, host, texts, every) {
+  const page = await t.tab();
+  const played = [];
+  for (const way of WAYS.keys()) played.push(await obeyed(page, way, host, share(texts(way), way, host, every)));
+  t.note(summary(played));
+}
 
 export default function (test) {
   onBothHosts(test, (on) => {
     for (const [way, title] of WAYS.entries()) {
       on(`hostile texts in ${title}: a model that obeys them has no effect that was not granted`, async (t, host) => {
-        const played = await obeyed(await t.tab(), way, host, share(way, host));
+        const played = await obeyed(await t.tab(), way, host, share(ours(way), way, host));
         assert.ok(played.granted > 0, "a person has allowed something before");
         t.note(summary([played]));
       }, HANG);
     }
+
+    on("AgentDojo's own texts by every way: a model that obeys them has no effect that was not granted", async (t, host) => {
+      const { dir, missing } = await agentdojo();
+      if (missing) return t.note(`skipped: ${missing}`);
+      const read = readAgentDojo(dir, DOJO_TOOLS);
+      const found = [read.goals, Object.keys(read.wrappers), Object.keys(read.stops)].map(({ length }) => length);
+      t.note(`${found[0]} goals, ${found[1]} wrappers, ${found[2]} that want the work to end`);
+      assert.ok(found.every((n, i) => n >= [25, 5, 1][i]), `too little was read: ${found}`);
+      assert.ok(Object.values(read.wrappers).every((text) => text.includes("{{GOAL}}")), "a wrapper carries a goal");
+      await playedByEachWay(t, host, (way) => theirs(way, { ...read, goals: read.goals.map(completed) }));
+    }, HANG);
   });
 
   test("the same model before a person who allows it: what is asked about has its effect, and nothing else has", async (t) => {
@@ -102,10 +135,7 @@ export default function (test) {
 /** In Firefox, which takes longer to open a page: a part of them by each way, in one page. */
 export function sample(on) {
   on("hostile texts by every way: a model that obeys them has no effect that was not granted", async (t, host) => {
-    const page = await t.tab();
-    const played = [];
-    for (const way of WAYS.keys()) played.push(await obeyed(page, way, host, share(way, host, 4)));
-    t.note(summary(played));
+    await playedByEachWay(t, host, ours, 4);
   }, HANG);
 }
 
