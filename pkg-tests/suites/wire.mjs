@@ -592,7 +592,8 @@ function theStorage(test) {
       const rows = await T.dump("newer");
       const [key, value] = rows.meta.find(([key]) => JSON.stringify(key).includes("format")) ?? [];
       if (!key) return { rows: rows.meta };
-      await T.put("newer", "meta", key, value.replace(/\d+/, (n) => `${Number(n) + 98}=${Number(n) + 98}`));
+      const newer = Number.parseInt(value, 10) + 98;
+      await T.put("newer", "meta", key, `${newer}=${newer}`);
       const before = JSON.stringify(await T.dump("newer"));
       const error = await T.refused(() => lodger.openWorkspace("newer"));
       const after = JSON.stringify(await T.dump("newer"));

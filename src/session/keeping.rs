@@ -274,10 +274,13 @@ impl Session {
         enter(Room::Past);
         let mut whole = VecDeque::new();
         let granted = self.tools.definitions().next().is_some();
-        for (run, what, record) in std::mem::take(&mut self.keeping.owed) {
-            // What was begun is ended in the form that it has.
-            let older = Short::of(Some(what), &record, run.as_deref());
-            let record = older.and_then(|short| short.in_older_form(granted)).unwrap_or(record);
+        for (run, what, mut record) in std::mem::take(&mut self.keeping.owed) {
+            // What was begun is ended in the form that it has. Its last receipt is another one.
+            let short = Short::of(Some(what), &record, run.as_deref());
+            if let Some(older) = short.and_then(|short| short.in_older_form(granted)) {
+                self.keeping.receipt = hash_of(&older);
+                record = older;
+            }
             let records = Short::of(Some(what), &record, run.as_deref()).and_then(|short| short.whole().ok());
             match records {
                 Some(records) => {
@@ -614,7 +617,7 @@ impl Session {
         let finish = short.and_then(|short| short.finish(|finish| lifecycle::finish(record, finish, &[])));
         // What may not be stored is not told either.
         if finish.is_some_and(|finish| finish.refused.is_none()) {
-            self.keeping.receipt = said.get("self").and_then(Value::as_str).map(Into::into);
+            self.keeping.receipt = hash_of(&said);
             self.owe(Some(id), RecordKind::End, said);
         }
     }
@@ -771,4 +774,9 @@ fn operator_from(value: &Value) -> Option<Operator> {
     let subject = value.get("subject")?.as_str()?.to_owned();
     let issuer = value.get("issuer").and_then(Value::as_str).map(Into::into);
     Some(Operator { subject, issuer, expires_at: None })
+}
+
+/// The hash of the last receipt that the end of a run stands for.
+fn hash_of(end: &Value) -> Option<String> {
+    end.get("self").and_then(Value::as_str).map(Into::into)
 }

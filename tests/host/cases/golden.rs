@@ -89,7 +89,12 @@ impl Golden {
     fn page(&self) -> Desk {
         let rows = self.journals().into_values().flatten();
         let last = rows.map(|row| Row::from_text(&row).unwrap().read().unwrap().0.at).max().unwrap();
-        let mut page = Desk::on(self.store(), last + 86_400_000, "local");
+        self.page_on(self.store(), last + 86_400_000)
+    }
+
+    /// A page on a disk that was begun with it.
+    fn page_on(&self, store: MemoryStore, now: u64) -> Desk {
+        let mut page = Desk::on(store, now, "local");
         page.harness = Harness::new(Options {
             name: "golden".into(),
             page_tools: self.file["pageTools"] != false,
@@ -289,6 +294,46 @@ fn what_is_put_on_record_in_short_is_what_a_golden_has_whole() {
     println!("{prompts} prompts, {ends} ends, {cuts} cuts, {short} in short");
     assert_eq!(short, prompts + ends, "each of them is made in short");
     assert!(prompts > 20 && ends > 20 && cuts > 60, "{prompts} prompts, {ends} ends, {cuts} cuts");
+}
+
+/// The rest of the records is written behind the copy, in the form of those that it has. The next run names the last receipt.
+#[test]
+fn a_copy_that_ends_among_older_records_goes_on_behind_their_last_receipt() {
+    let mut copies = 0;
+    for golden in goldens() {
+        for (id, rows) in golden.journals() {
+            let header = |at: usize| rows[at].lines().next().unwrap();
+            let is_older =
+                |at: &usize| header(*at).contains("\"v\":1") && header(*at).contains("\"kind\":\"recorded\"");
+            for at in (0..rows.len()).filter(is_older) {
+                let place = format!("{}: {id}, up to entry {}", golden.name, at + 1);
+                let mut page = golden.page();
+                page.start();
+                let Ok(copy) = page.ask("sessions.fork", json!({ "id": id, "at": at + 1 })) else { continue };
+                let copy = copy["id"].as_str().unwrap().to_owned();
+                page.rows(&copy);
+                let mut page = golden.page_on(page.store, page.now + 1_000);
+                page.start();
+                let prompted = page.ask("sessions.prompt", json!({ "id": copy, "text": "go on" }));
+                // Its last run has failed, or its provider is not the one of this page.
+                if prompted.is_err() || page.models.is_empty() {
+                    continue;
+                }
+                page.says("gone on");
+                page.holds(&copy);
+                let receipts = page.must("sessions.receipts", json!({ "id": copy }));
+                for pair in receipts.as_array().unwrap().windows(2) {
+                    assert_eq!(pair[1]["previous_receipt_hash"], pair[0]["self_hash"], "{place}");
+                }
+                page.must("clearConversation", json!({ "sessionId": copy }));
+                page.rows(&copy);
+                let judged = page.must("sessions.verify", json!({ "id": copy }));
+                assert_ne!(judged["hmac_status"], "tampered", "{place}: {judged}");
+                copies += 1;
+            }
+        }
+    }
+    assert!(copies > 20, "{copies} copies");
 }
 
 #[test]
