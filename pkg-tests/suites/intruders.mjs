@@ -116,9 +116,9 @@ function forged(on) {
         for (const name of names) for (const value of wrong) post({ v: versionOf(t), t, from: "foreign", epoch, ...body, [name]: value });
       }
       // A tab that does not exist has tools, and asks for what is nothing.
-      post({ v: 3, t: "join", from: "foreign", epoch, low: 1, tools: [{}, { name: 7 }, { name: "x", execute: 7 }, { name: "look", description: "", inputSchema: "{", execute: { $fn: -1 } }] });
+      post({ v: 2, t: "join", from: "foreign", epoch, low: 1, tools: [{}, { name: 7 }, { name: "x", execute: 7 }, { name: "look", description: "", inputSchema: "{", execute: { $fn: -1 } }] });
       for (const [id, name] of ["none", "__proto__", "standIn", "letGo", "close", "setOperator", "tools.register", "tools.unregister", "interrupt", "sessions.attach", "startAgent"].entries()) {
-        post({ v: 3, t: "command", from: "foreign", epoch, id: 100 + id, low: 1, name, args: { on: 7, command: {}, name: {}, epoch: {}, config: 7 }, operator: 7, until: Date.now() + 60_000 });
+        post({ v: 2, t: "command", from: "foreign", epoch, id: 100 + id, low: 1, name, args: { on: 7, command: {}, name: {}, epoch: {}, config: 7 }, operator: 7, until: Date.now() + 60_000 });
       }
       return n;
     }, epoch);
