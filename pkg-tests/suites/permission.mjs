@@ -406,7 +406,7 @@ function grants(test) {
     assert.deepEqual(route.violations, []);
   });
 
-  test("the version of an answer outlives its page: what was written before the run goes on stays", async (t) => {
+  test("a question counts from when it was asked, also after a reload: what was written since stays", async (t) => {
     const route = await t.raw(message({ tool: "update_page_content", args: { slug: "stock", content: "Three chairs." } }), message("Not done."));
     const page = await t.tab({ init: INIT });
     const config = { permissions: { tools: { update_page_content: "ask" } } };

@@ -219,6 +219,12 @@ fn each_journal_of_a_golden_is_whole_folds_to_its_head_and_replays() {
     }
 }
 
+/// Whether a row is of the format in which each record has a row of its own.
+fn is_of_first_format(row: &str) -> bool {
+    let header: Value = serde_json::from_str(row.lines().next().unwrap()).unwrap();
+    header["v"] == 1
+}
+
 /// What is owed behind these rows: each record by its kind, as it is made and as it is whole.
 fn owed(id: &str, rows: &[&str], at: u64, granted: bool) -> (usize, Vec<(Option<String>, String, String)>) {
     let mut session = Session::load(id, &PatternEngine::default(), rows.iter().copied()).unwrap();
@@ -248,7 +254,7 @@ fn what_is_put_on_record_in_short_is_what_a_golden_has_whole() {
                 read.iter().filter(|(_, entry)| entry.is_none()).map(|(header, _)| &header.run).collect();
             let is_record = |at: usize| matches!(read[at].1, Some(Entry::Recorded { .. }));
             // Later ones have them in short themselves.
-            let is_whole = |at: &usize| rows[*at].lines().next().unwrap().contains("\"v\":1");
+            let is_whole = |at: &usize| is_of_first_format(rows[*at]);
             for first in (1..rows.len()).filter(|at| is_record(*at) && !is_record(at - 1)).filter(is_whole) {
                 let last = (first..rows.len()).find(|at| !is_record(*at)).unwrap_or(rows.len());
                 let stored: Vec<_> = read[first..last]
@@ -302,10 +308,10 @@ fn a_copy_that_ends_among_older_records_goes_on_behind_their_last_receipt() {
     let mut copies = 0;
     for golden in goldens() {
         for (id, rows) in golden.journals() {
-            let header = |at: usize| rows[at].lines().next().unwrap();
-            let is_older =
-                |at: &usize| header(*at).contains("\"v\":1") && header(*at).contains("\"kind\":\"recorded\"");
-            for at in (0..rows.len()).filter(is_older) {
+            let is_whole = |at: &usize| {
+                is_of_first_format(&rows[*at]) && Row::from_text(&rows[*at]).unwrap().is_recorded()
+            };
+            for at in (0..rows.len()).filter(is_whole) {
                 let place = format!("{}: {id}, up to entry {}", golden.name, at + 1);
                 let mut page = golden.page();
                 page.start();

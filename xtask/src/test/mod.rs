@@ -21,7 +21,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 use suites::{LOCAL_MODEL, PROPERTIES, SUITES, Suite};
 
-/// What is not done by then hangs: on two cores, with everything still to be installed and compiled, it takes half of it.
+/// What is not done by then hangs: on two cores, with everything still to be installed and compiled, it takes three quarters of it.
 const LIMIT: Duration = Duration::from_secs(80 * 60);
 
 #[derive(Clone, Copy, PartialEq, Debug)]
