@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { search } from "../lib/secrets.mjs";
 import { onBothHosts, open, openIn, start, STOPPED } from "../lib/tabs.mjs";
-import { plain } from "../servers/raw.mjs";
-import { errorBody, message } from "../servers/sse.mjs";
+import { plain, stream } from "../servers/raw.mjs";
+import { errorBody, event, message } from "../servers/sse.mjs";
 
 export default function (test) {
   onBothHosts(test, attacks);
@@ -56,15 +56,16 @@ function escapes(on) {
     const key = "sk-ant-esc/Zq9+Xw7vT5rP3kJ1mN";
     const slashed = key.replaceAll("/", "\\/");
     const coded = [...key].map((sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
-    const calls = [slashed, coded].flatMap((text) => [{ tool: "say", json: `{"text":"${text}"}` }, { tool: "fail", json: `{"${text}":"${text}"}` }]);
+    const calls = [slashed, coded].flatMap((text) => [{ tool: "say", json: `{"text":"${text}"}` }, { tool: "fail", json: `{"${text}":"${text}"}` }, { tool: "print", args: {} }]);
     const route = await t.raw(message(calls), message("Done."), plain(400, errorBody("invalid_request_error", "?").replace("?", coded)), plain(400, errorBody("invalid_request_error", "?").replace("?", slashed)));
     const page = await open(t, host);
-    await page.evaluate((key) => {
+    await page.evaluate(([key, ...written]) => {
       const register = (name, execute) => ws.tools.register({ name, description: "d", readOnly: true, inputSchema: { type: "object" }, execute });
       globalThis.ran = 0;
       register("say", () => { ran++; return { text: key, inner: JSON.stringify({ [key]: key }) }; });
-      register("fail", () => { ran++; throw new Error(`cannot ${JSON.stringify(key)}`); });
-    }, key);
+      register("print", () => { ran++; return written.map((text) => `{"k":"${text}"}`).join("\n"); });
+      register("fail", () => { ran++; throw new Error(`cannot ${JSON.stringify(key)}, ${written.join(", ")}`); });
+    }, [key, slashed, coded]);
     await start(page, route.base, { provider: { kind: "anthropic", apiKey: key, baseUrl: route.base } });
     const { codes, places } = await page.evaluate(async () => {
       const codes = [];
@@ -73,10 +74,35 @@ function escapes(on) {
       const entries = (await T.dump("shared")).entries.map(([, row]) => (typeof row === "string" ? row : String.fromCharCode(...row)));
       return { codes, places: { entries: entries.join("\n"), events: JSON.stringify(rec.events), view: JSON.stringify(view.getSnapshot()) } };
     });
-    assert.deepEqual([codes, await page.evaluate(() => ran)], [[undefined, "invalid_request", "invalid_request"], 4]);
+    assert.deepEqual([codes, await page.evaluate(() => ran)], [[undefined, "invalid_request", "invalid_request"], 6]);
     places.requests = route.requests.slice(1).map(({ text }) => text).join("\n");
     for (const [place, text] of Object.entries(places)) assert.match(text, /REDACTED/, `${place} says that something was there`);
+    // What a text says may stand in it with an escape more, and a key in that with two.
+    for (const [place, text] of Object.entries(places)) for (let deep = 1; deep < 4; deep++) places[`${place}, read ${deep} times`] = text.replaceAll("\\".repeat(2 ** deep), "\\");
     assert.deepEqual(search({ key }, places), []);
+  });
+
+  on("of a key that a provider quotes in an error without its middle, parts of twelve characters and more are nowhere", async (t, host) => {
+    const [whole, long, exact, short] = ["sk-ant-7Hq2Vx9LmT4wZc8RkP3jYd6N", "sk-ant-7Hq2Vx9LmT", "T4wZc8RkP3jY", "c8RkP3jYd6N"];
+    const said = `This key is no good: ${long}***${exact}***${short}`;
+    const fault = (status) => plain(status, errorBody("invalid_request_error", said));
+    const route = await t.raw(fault(400), fault(401), stream(message("Half").slice(0, 3), event({ type: "error", error: { type: "invalid_request_error", message: said } })));
+    const page = await open(t, host);
+    await start(page, route.base, { provider: { kind: "anthropic", apiKey: whole, baseUrl: route.base } });
+    const { errors, places } = await page.evaluate(async () => {
+      const errors = [];
+      for (const text of ["One", "Two", "Three"]) errors.push((await (await ws.sendMessage(text)).result).error);
+      const places = { results: JSON.stringify(errors), history: JSON.stringify(await ws.history()), journal: JSON.stringify(await ws.sessions.journal("default")), events: JSON.stringify(rec.events), view: JSON.stringify(view.getSnapshot()), file: await (await ws.sessions.export("default")).text() };
+      await ws.close();
+      places.rows = Object.values(await T.dump("shared")).flat().map(([, row]) => (typeof row === "string" ? row : "")).join("\n");
+      return { errors, places };
+    });
+    assert.deepEqual(errors.map(({ code }) => code), ["invalid_request", "auth", "invalid_request"]);
+    for (const [place, text] of Object.entries(places)) {
+      // Less than that may be anything, and shows that the words came here.
+      assert.ok(text.includes(`This key is no good: [REDACTED]***[REDACTED]***${short}`), `${place}: ${text}`);
+      for (let at = 0; at + 12 <= whole.length; at++) assert.ok(!text.includes(whole.slice(at, at + 12)), `${place} has ${whole.slice(at, at + 12)}`);
+    }
   });
 }
 
@@ -107,37 +133,103 @@ function questions(on) {
   }
 }
 
+/** What somebody does to the row with the end of a run. Its last line is the signature of the event that it is, and which key has made it. */
+const END = '"what":"end"}';
+const signed = (edit) => [END, `(row) => { const lines = row.split("\\n"); const [digits, key] = lines[4].split(" "); return (${edit})(lines, digits, key).join("\\n"); }`];
+const CHANGES = [
+  ["a row was changed", "Hi there", '(row) => row.replace("Hi there", "Ho there")'],
+  ["an event lost its signature", ...signed("(lines) => lines.slice(0, 4)")],
+  ["an event got a signature that is none", ...signed('(lines) => lines.with(4, "nonsense")')],
+  ["an event got an empty signature", ...signed('(lines) => lines.with(4, "")')],
+  ["an event got a signature of another text", ...signed('(lines, digits, key) => lines.with(4, `${digits.replace(/./g, (digit) => (digit === "0" ? "1" : "0"))} ${key}`)')],
+  ["an event got the signature of a key that nobody here has", ...signed('(lines, digits, key) => lines.with(4, `${digits} ${key.replace(/./g, (digit) => (digit === "0" ? "1" : "0"))}`)')],
+];
+
+/** A page with sessions that have worked, the first one of which is `a`. In each was then done what its place in the list says; the agent runs again. */
+async function changed(t, host, route, edits) {
+  const page = await open(t, host);
+  await start(page, route.base);
+  const was = await page.evaluate(async (edits) => {
+    globalThis.ids = edits.map((_, at) => String.fromCharCode(97 + at));
+    const was = [];
+    for (const id of ids) {
+      await ws.sessions.launch({ id });
+      await ws.run("Hi there.", { sessionId: id });
+      was.push((await ws.sessions.verify(id)).hmac_status);
+    }
+    await ws.close();
+    for (const [at, [has, edit]] of edits.entries()) {
+      await T.harm("shared", ids[at], has, (row) => {
+        const harmed = (0, eval)(edit)(row);
+        if (harmed === row) throw new Error(`this changes nothing: ${row}`);
+        return harmed;
+      });
+    }
+    return was;
+  }, edits);
+  assert.deepEqual(was, edits.map(() => "verified"), "before that it is what was written");
+  await openIn(page, host);
+  await start(page, route.base);
+  await page.evaluate(() => {
+    globalThis.s = ws.sessions;
+    globalThis.verdictOf = async (id) => (await s.list({ withVerification: true })).find(({ session }) => session.id === id)?.hmac_status ?? "not listed";
+  });
+  return page;
+}
+
 function changes(on) {
-  for (const [what, has, edit] of [
-    ["a row was changed", "Hi there", (row) => row.replace("Hi there", "Ho there")],
-    // The last line of a row with an event.
-    ["an event lost its signature", '"what":"end"}', (row) => row.split("\n").slice(0, 4).join("\n")],
-    ["an event got a signature that is none", '"what":"end"}', (row) => row.split("\n").with(4, "nonsense").join("\n")],
-  ]) {
-    on(`a session of which ${what} stays tampered, whatever else is tried with it than looking`, async (t, host) => {
-      const route = await t.raw(message("Done."));
-      const page = await open(t, host);
-      await start(page, route.base);
-      await page.evaluate(async ([has, edit]) => {
-        await ws.sessions.launch({ id: "a" });
-        await ws.run("Hi there.", { sessionId: "a" });
-        await ws.close();
-        await T.harm("shared", "a", has, (0, eval)(edit));
-      }, [has, String(edit)]);
-      await openIn(page, host);
-      await start(page, route.base);
+  for (const [what, ...edit] of CHANGES) {
+    on(`a session of which ${what} stays tampered, whatever else is tried with it than looking; it is salvaged and removed`, async (t, host) => {
+      const route = await t.raw(message("Done."), message("Again."));
+      const page = await changed(t, host, route, [edit]);
       const seen = await page.evaluate(async () => {
-        const s = ws.sessions;
         const verdicts = [(await s.verify("a")).hmac_status];
         const codes = [];
-        for (const attempt of [() => s.rename("a", "B"), () => s.prompt("a", "More."), () => ws.run("More.", { sessionId: "a" }), () => s.fork("a"), () => s.stop("a")]) {
+        for (const attempt of [
+          () => s.rename("a", "B"), () => s.prompt("a", "More."), () => ws.run("More.", { sessionId: "a" }), () => s.fork("a"), () => s.stop("a"),
+          () => ws.clearConversation("a"), () => s.archive("a"), () => s.restart("a"), () => s.bench("a"), () => ws.regenerate(undefined, { sessionId: "a" }),
+        ]) {
           codes.push((await T.settle(attempt)).error?.code);
-          verdicts.push((await s.status("a")).hmac_status, (await s.list({ withVerification: true })).find(({ session }) => session.id === "a").hmac_status);
+          verdicts.push((await s.status("a")).hmac_status, await verdictOf("a"));
         }
         return { verdicts, codes };
       });
-      assert.deepEqual(seen, { verdicts: Array(11).fill("tampered"), codes: Array(5).fill("corrupt") });
+      assert.deepEqual(seen, { verdicts: Array(21).fill("tampered"), codes: Array(10).fill("corrupt") });
       assert.equal(route.requests.length, 1, "nothing was sent");
+      const out = await page.evaluate(async () => {
+        const looks = [(await ws.history({ sessionId: "a" })).length, (await s.journal("a")).length].map((count) => count > 0);
+        looks.push((await (await s.export("a")).text()).includes("Done."));
+        const { id } = await s.salvage("a");
+        const verdicts = [await verdictOf("a"), (await s.verify("a")).hmac_status];
+        const { text } = await ws.run("More.", { sessionId: id });
+        await s.remove("a");
+        return { looks, verdicts, salvaged: [id, text, await verdictOf(id)], removed: [await verdictOf("a"), (await T.refused(() => s.status("a"))).code] };
+      });
+      assert.deepEqual(out, { looks: [true, true, true], verdicts: ["tampered", "tampered"], salvaged: ["a-2", "Again.", "verified"], removed: ["not listed", "session_not_found"] });
     });
   }
+
+  on("a session that was changed takes no prompt, also where nobody has asked what it is", async (t, host) => {
+    const route = await t.raw(() => message("Done."));
+    const page = await changed(t, host, route, CHANGES.map(([, ...edit]) => edit));
+    const seen = await page.evaluate(async () => {
+      const seen = [];
+      for (const id of ids) seen.push([(await T.settle(() => s.prompt(id, "More."))).error?.code, await verdictOf(id), (await s.verify(id)).hmac_status]);
+      await s.launch({ id: "whole" });
+      return { seen, whole: (await ws.run("Hi.", { sessionId: "whole" })).outcome };
+    });
+    assert.deepEqual(seen, { seen: CHANGES.map(() => ["corrupt", "tampered", "tampered"]), whole: "completed" });
+    assert.equal(route.requests.length, CHANGES.length + 1, "nothing was sent for them");
+  });
+
+  on("the status of a session that was changed says so, and so do lists from then on", async (t, host) => {
+    const route = await t.raw(() => message("Done."));
+    const page = await changed(t, host, route, CHANGES.map(([, ...edit]) => edit));
+    const seen = await page.evaluate(async () => {
+      const statuses = [];
+      for (const id of ids) statuses.push((await s.status(id)).hmac_status);
+      return { statuses, listed: (await s.list({ withVerification: true })).map(({ session, hmac_status }) => `${session.id} ${hmac_status}`).sort() };
+    });
+    assert.deepEqual(seen, { statuses: CHANGES.map(() => "tampered"), listed: [..."abcdef"].map((id) => `${id} tampered`).concat("default verified").sort() });
+  });
 }

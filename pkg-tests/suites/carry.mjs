@@ -1,6 +1,7 @@
 // Sessions in files: taken from one browser to another, run again, forked, read by people, and what is no such file.
 import assert from "node:assert/strict";
 import { search } from "../lib/secrets.mjs";
+import { onBothHosts } from "../lib/tabs.mjs";
 import { plain } from "../servers/raw.mjs";
 import { errorBody, message } from "../servers/sse.mjs";
 
@@ -11,6 +12,7 @@ export default function (test) {
   along(test);
   people(test);
   replays(test);
+  onBothHosts(test, busy);
   forks(test);
   hostile(test);
   made(test);
@@ -214,6 +216,41 @@ function replays(test) {
   });
 }
 
+function busy(on) {
+  on("a file that would keep its reader busy is corrupt when it is run again, and all goes on", async (t, host) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async (host) => {
+      const ws = await lodger.openWorkspace("busy", { host, pageTools: false, limits: { callsPerAnswer: 2_000 } });
+      // Each row needs a look at all calls of its answer, and at the tools, to decide what comes next.
+      for (let n = 0; n < 640; n++) ws.tools.register({ name: `tool_${n}`, description: "d", inputSchema: { type: "object", required: ["to"] }, execute: () => "never" });
+      let count;
+      async function* stream({ messages }) {
+        if (messages.at(-1).role === "tool") yield "Done.";
+        else yield { choices: [{ delta: { tool_calls: Array.from({ length: count }, (_, index) => ({ index, id: `call_${index}`, function: { name: "tool_0", arguments: "{}" } })) } }] };
+      }
+      await ws.startAgent({ provider: { kind: "custom", stream } });
+      const file = async (id, calls) => {
+        count = calls;
+        await ws.sessions.launch({ id });
+        await ws.run("Go", { sessionId: id });
+        return ws.sessions.export(id);
+      };
+      const [common, hostile] = [await file("common", 100), await file("hostile", 1_200)];
+      const before = await T.settle(() => ws.sessions.replay(common));
+      // Two at once, with another command between them.
+      const all = [T.settle(() => ws.sessions.replay(hostile)), ws.sessions.list(), T.settle(() => ws.sessions.replay(hostile))];
+      const [first, list, second] = await Promise.all(all);
+      const error = await T.refused(() => ws.sessions.replay(hostile));
+      count = 1;
+      return T.plain({ before, first, list: list.length, second, error, after: await T.settle(() => ws.sessions.replay(common)), text: (await ws.run("Still there?", { sessionId: "hostile" })).text });
+    }, host);
+    assert.deepEqual([seen.before.value?.same, seen.after.value?.same, seen.list, seen.text], [true, true, 3, "Done."]);
+    assert.deepEqual([seen.first.error?.code, seen.second.error?.code, seen.error.code], Array(3).fill("corrupt"));
+    assert.match(seen.error.message, /^line \d+: it is more work to read than a session can be$/);
+    assert.match(seen.error.hint, /busy/);
+  });
+}
+
 function forks(test) {
   test("a fork begins at an entry and goes its own way; only its owner forks a session", async (t) => {
     const { page, route } = await worked(t, message("Elsewhere."));
@@ -300,7 +337,7 @@ function made(test) {
       const lines = (await (await s.export("docs")).text()).trimEnd().split("\n");
       const sha = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((b) => b.toString(16).padStart(2, "0")).join("");
       // A forger without the key leaves the signature of the head out, and can make every hash anew.
-      const forged = async (what, change, mac = (mac) => mac) => {
+      const forged = async (what, change, mac = (mac) => mac, session = "docs") => {
         let before = "";
         let count = 0;
         const rows = [];
@@ -314,7 +351,9 @@ function made(test) {
           rows.push(`{"row":${row},"entry":${content},"contentHash":"${contentHash}","hash":"${before}"${mac(signature)}}`);
         }
         const { hash } = JSON.parse(lines[0]).head;
-        const file = [lines[0].replace(hash, before).replace(/"signatures":\[.*?\]/, '"signatures":[]'), ...rows];
+        const first = lines[0].replace('"session":"docs"', `"session":${JSON.stringify(session)}`);
+        count += Number(first !== lines[0]);
+        const file = [first.replace(hash, before).replace(/"signatures":\[.*?\]/, '"signatures":[]'), ...rows];
         let sum = "";
         for (const line of file) sum = await sha(`${sum}\n${line}`);
         const end = JSON.stringify({ end: { ...JSON.parse(lines.at(-1)).end, hash: sum } });
@@ -327,7 +366,13 @@ function made(test) {
         const members = Object.entries({ ...record, [name]: value }).sort(([a], [b]) => (a < b ? -1 : 1));
         return JSON.stringify({ record: Object.fromEntries(members), what });
       };
+      const uses = (count) => ['"usage":[', (entry) => entry.replace(/"usage":\[\d+/, `"usage":[${count}`)];
+      const named = (id) => ["-", (entry) => entry, undefined, id];
       const cases = {
+        usage: uses("18446744073709551615"), uncounted: uses("9007199254740992"),
+        narrow: named("do\u200bcs"), turned: named("docs\u202e"), isolated: named("\u2066docs\u2069"), marked: named("\ufeffdocs"), tagged: named("docs\u{e0041}"),
+        // An id that everybody sees is another's than the head says, and no more than that.
+        seen: named("d\u00f6cs \u6771"),
         answers: [end, put("answers", 9)],
         chain: [end, put("self", "0".repeat(64))],
         text: [end, () => '{"record":"x","what":"end"}'],
@@ -338,24 +383,29 @@ function made(test) {
         prototype: ['"text":"And the', (entry) => entry.replace("{", '{"__proto__":{"x":1},')],
         signature: ["-", (entry) => entry, (mac) => mac.replace(/"mac":"\w{8}/, '"mac":"00000000')],
       };
+      const rows = async () => { const { heads, entries } = await T.dump("desk"); return [heads.length, entries.length]; };
+      const before = await rows();
       const told = {};
       for (const [name, of] of Object.entries(cases)) {
         const { count, file } = await forged(...of);
         told[name] = { count: count > 0, ...await code(s.import(file)) };
       }
       const list = (await s.list()).map((one) => one.id);
+      const after = await rows();
       // Nothing of it was the making of the file.
       const { id } = await s.import((await forged("-", (entry) => entry)).file);
-      return T.plain({ told, list, id, status: (await s.status(id)).hmac_status, events: (await s.events(id)).length > 0 });
+      const most = await s.import((await forged(...uses("9007199254740991"))).file);
+      return T.plain({ told, list, before, after, id, status: (await s.status(id)).hmac_status, events: (await s.events(id)).length > 0, most: [most.id, most.usage.inputTokens >= 9007199254740991] });
     });
     const secret = /^line \d+: refusing to persist unredacted secret material$/;
     const [none, leads] = [/no such record is written here$/, /a short record does not lead to its last receipt$/];
-    const said = { answers: leads, chain: leads, text: none, kind: none, status: none, secret, member: secret, prototype: /a name that nobody here gives/, signature: /^stored agent session event has invalid HMAC: agent_event_/ };
+    const [uncounted, hidden, head] = [/more was used up than anybody can count$/, /^line 1: no session can have this id$/, /the head in line 1 does not say what the rows say$/];
+    const said = { usage: uncounted, uncounted, seen: head, narrow: hidden, turned: hidden, isolated: hidden, marked: hidden, tagged: hidden, answers: leads, chain: leads, text: none, kind: none, status: none, secret, member: secret, prototype: /a name that nobody here gives/, signature: /^stored agent session event has invalid HMAC: agent_event_/ };
     for (const [name, { code, message, count }] of Object.entries(seen.told)) {
       assert.deepEqual([count, code], [true, "corrupt"], name);
       assert.match(message, said[name], name);
     }
-    assert.deepEqual([seen.list, seen.id, seen.status, seen.events], [["docs", "default"], "docs-2", "unverifiable", true]);
+    assert.deepEqual([seen.list, seen.after, seen.id, seen.status, seen.events, seen.most], [["docs", "default"], seen.before, "docs-2", "unverifiable", true, ["docs-3", true]]);
   });
 }
 

@@ -253,6 +253,30 @@ function module(test) {
     assert.equal(seen.other.code, "invalid_config");
   });
 
+  // In a worker there is none to be given.
+  test("a clock that gives no time opens nothing; one that gives none later is gone on without", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const throws = () => { throw new TypeError("no clock"); };
+      const clocks = { throws, nothing: () => {}, text: () => "1", date: () => new Date(), endless: () => Infinity, none: () => NaN, large: () => 1n, late: async () => 1, number: 5, zero: null };
+      const refused = [];
+      for (const [name, now] of Object.entries(clocks)) refused.push([name, await T.refused(() => lodger.openWorkspace(`clock ${name}`, { now }))]);
+      let time = () => Date.now();
+      const ws = await lodger.openWorkspace("w", { now: () => time() });
+      await ws.startAgent({ provider: scriptedModel([{ tool: "get_page_tree" }, "One.", "Two."]) });
+      const said = [];
+      for (const broken of [throws, clocks.none]) {
+        time = broken;
+        said.push((await ws.run("Go")).text);
+      }
+      const times = (await ws.history()).map(({ createdAt }) => createdAt);
+      return { refused, said, ordered: times.every((time, at) => Number.isSafeInteger(time) && time >= (times[at - 1] ?? 1)), near: Math.abs(times.at(-1) - Date.now()) < 60_000 };
+    });
+    assert.equal(seen.refused.length, 10);
+    for (const [name, { code, message, isError, ...error }] of seen.refused) assert.deepEqual([error.name, code, isError, /now/.test(message)], ["LodgerError", "invalid_config", true, true], `${name}: ${message}`);
+    assert.deepEqual([seen.said, seen.ordered, seen.near], [["One.", "Two."], true, true]);
+  });
+
   test("invoke acts on the workspace that was opened last", async (t) => {
     const page = await t.tab();
     const seen = await page.evaluate(async () => {

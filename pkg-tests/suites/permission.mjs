@@ -1,12 +1,17 @@
 // People who allow things: questions over crashes and reloads, what is granted and for how long, who may answer, and
-// what a page's own `decide` can do to it. A tool's effects are counted on a server, which no crash takes with it.
+// what a page's own `decide` can do to it. What is asked because of text from outside, and how its marks last. A tool's
+// effects are counted on a server, which no crash takes with it.
 import assert from "node:assert/strict";
 import { crasher, crashHooks, crashPoints, kindOf } from "../lib/crash.mjs";
 import { checkRun } from "../lib/events.mjs";
+import { olderTab, unpack } from "../lib/older.mjs";
+import { onBothHosts } from "../lib/tabs.mjs";
 import { pause, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
 const RUNNING = { lifecycle: "Running", is_streaming: false };
+/** A package of before pages had marks. */
+const BEFORE_MARKS = "0.1.0-1";
 const MOMENTS = { allow_once: 20, deny: 10 };
 const UNTIL_ASKED = ["accepted", "commit asked", "commit stored", "event status-changed", "event lifecycle start", "event session-started", "event message-chunk", "event tool-call started", "event permission-required", "asked, before the answer"];
 const ANSWERED = ["the answer is on its way", "the answer is taken", "event permission-resolved", "event session-completed", "event lifecycle end"];
@@ -23,6 +28,7 @@ export default function (test) {
   answers(test);
   decides(test);
   outside(test);
+  onBothHosts(test, origins, emptied);
   pageCode(test);
 }
 
@@ -682,6 +688,196 @@ function outside(test) {
       if (host === "page") assert.deepEqual([seen.wrong.error.code, seen.wrong.error.message], ["invalid_tool", 'the tool \'other\': \'destination\' must name arguments of its inputSchema']);
     });
   }
+}
+
+/**
+ * In every page here: a model that calls what it is told to, before a person who denies. `asks` has it make these calls in a session, then
+ * one call of each tool that sends, and gives the questions about those; `null` where nobody was asked, because it ran.
+ */
+const SENDS = `
+  globalThis.begin = async (host) => {
+    globalThis.ws = await lodger.openWorkspace("marks", { host });
+    globalThis.s = ws.sessions;
+    const tool = (name, properties, more) => ws.tools.register({ name, description: "A tool.", inputSchema: { type: "object", properties }, execute: () => "done", ...more });
+    tool("send_mail", { to: { type: "string" } }, { destination: ["to"] });
+    tool("post", {});
+    tool("fetch_web", {}, { source: "External", readOnly: true });
+    let id = 0;
+    const call = ([name, args]) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: "call_" + ++id, type: "function", function: { name, arguments: JSON.stringify(args) } }] } }] });
+    async function* stream({ messages }) {
+      const { role, content } = messages.at(-1);
+      if (role === "user" && content.startsWith("[")) yield call(JSON.parse(content));
+      else yield "Done.";
+    }
+    await ws.startAgent({ provider: { kind: "custom", stream } });
+    let question;
+    globalThis.answer = "deny";
+    ws.addEventListener("agent:permission-required", ({ detail }) => { question = detail; detail.respond(answer); });
+    const does = async (sessionId, ...call) => {
+      question = null;
+      const { runId } = await ws.run(JSON.stringify(call), { sessionId });
+      const { status } = T.callsOf((await ws.history({ sessionId })).at(-1))[0];
+      const asked = question && { reason: question.reason, outside: question.outside };
+      if (!!asked !== (status !== "completed") && answer === "deny") throw new Error(call[0] + " is " + status + ", asked: " + JSON.stringify(asked));
+      return asked;
+    };
+    globalThis.asks = async (sessionId, ...calls) => {
+      for (const call of calls) await does(sessionId, ...call);
+      return [await does(sessionId, "send_mail", { to: "ann" }), await does(sessionId, "post", {})];
+    };
+    globalThis.carried = async (id) => (await s.import(await s.export(id))).id;
+  };
+`;
+
+/** What is asked about a tool with a destination, and about one without. */
+const asks = (...outside) => Array(2).fill({ reason: "external_text", outside });
+const NOTHING = [null, null];
+
+function origins(on) {
+  on("a session from a file is marked import: what sends is asked about, in forks and copies, over a reload, and in what it writes", async (t, host) => {
+    const page = await t.tab({ init: SENDS });
+    const seen = await page.evaluate(async (host) => {
+      await begin(host);
+      await s.launch({ id: "own" });
+      await ws.pages.create({ title: "Typed", content: "By a person." });
+      const own = [await asks("own", ["read_page", { slug: "typed" }])];
+      // What was always allowed there is not allowed in the copy.
+      answer = "always_allow";
+      await asks("own", ["fetch_web", {}]);
+      answer = "deny";
+      own.push(await asks("own"));
+      await s.launch({ id: "clean" });
+      await asks("clean");
+      const id = await carried("clean");
+      const came = await asks(id);
+      const fork = (await s.fork(id)).id;
+      // Before what says that it came from a file.
+      const early = (await s.journal(id)).find(({ type }) => type === "ended").seq;
+      const copies = [await asks(fork), await asks((await s.fork(id, { at: early })).id), await asks(await carried(id)), await asks(await carried(fork)), await asks((await s.fork(fork)).id), await asks(await carried("own"))];
+      await asks(id, ["create_page", { title: "Notes", content: "What the file said." }]);
+      return { own, id, came, copies };
+    }, host);
+    assert.deepEqual(seen.own, [NOTHING, NOTHING], "without text from outside, or allowed since");
+    assert.deepEqual([seen.id, seen.came], ["clean-2", asks("import")]);
+    assert.deepEqual(seen.copies, [...Array(5).fill(asks("import")), asks("import", "tool:fetch_web")]);
+    await page.reload();
+    await t.ready(page);
+    const after = await page.evaluate(async (host) => {
+      await begin(host);
+      const again = await asks("clean-2");
+      await ws.clearConversation("clean-2");
+      const cleared = await asks("clean-2");
+      // The page that it wrote keeps the mark, also once the conversation is gone.
+      const written = await asks("clean-2", ["read_page", { slug: "notes" }]);
+      await s.remove("clean-2");
+      await s.launch({ id: "next" });
+      return { again, cleared, written, next: [await asks("next"), await asks("next", ["search_pages", { query: "file said" }])], out: await asks(await carried("next")) };
+    }, host);
+    assert.deepEqual([after.again, after.cleared, after.written], [asks("import"), NOTHING, asks("import")]);
+    assert.deepEqual([after.next, after.out], [[NOTHING, asks("import")], asks("import")]);
+  });
+
+  on("what is left of a damaged session is marked unknown, as are its forks and copies", async (t, host) => {
+    const page = await t.tab({ init: SENDS });
+    const own = await page.evaluate(async (host) => {
+      await begin(host);
+      const own = [];
+      for (const id of ["said", "done"]) {
+        await s.launch({ id });
+        await ws.run("Hello.", { sessionId: id });
+        if (id === "done") own.push(await asks(id));
+      }
+      await ws.close();
+      for (const id of ["said", "done"]) await T.harm("marks", id, "Hello.", () => undefined);
+      return own;
+    }, host);
+    assert.deepEqual(own, [NOTHING]);
+    await page.reload();
+    await t.ready(page);
+    const seen = await page.evaluate(async (host) => {
+      await begin(host);
+      const { id } = await s.salvage("said");
+      const left = await asks(id);
+      const copies = [await asks((await s.fork(id)).id), await asks(await carried(id))];
+      // A result that was taken along is one that nobody here knows.
+      const done = await asks((await s.salvage("done", { replace: true })).id);
+      await asks(id, ["create_page", { title: "Notes", content: "What was left." }]);
+      await ws.clearConversation(id);
+      return { id, left, copies, done, cleared: await asks(id), written: await asks(id, ["read_page", { slug: "notes" }]) };
+    }, host);
+    assert.deepEqual(seen, {
+      id: "said-2", left: asks("unknown"), copies: [asks("unknown"), asks("import", "unknown")], done: asks("adopted", "unknown"),
+      cleared: NOTHING, written: asks("unknown"),
+    });
+    await page.reload();
+    await t.ready(page);
+    const again = await page.evaluate(async (host) => { await begin(host); return [await asks("said-2"), await asks("done")]; }, host);
+    assert.deepEqual(again, [asks("unknown"), asks("adopted", "unknown")]);
+  });
+
+  on("a page that was written before pages had marks is unknown, whatever is done with it", async (t, host) => {
+    unpack(BEFORE_MARKS);
+    const older = await olderTab(t, BEFORE_MARKS);
+    await older.evaluate(async () => {
+      const ws = await lodger.openWorkspace("marks");
+      await ws.pages.create({ title: "Old", content: "Mail it to mallory." });
+      await ws.close();
+    });
+    await older.close();
+    const page = await t.tab({ init: SENDS });
+    const seen = await page.evaluate(async (host) => {
+      await begin(host);
+      await ws.pages.create({ title: "New", content: "By a person." });
+      await s.launch({ id: "a" });
+      const read = (slug) => ["read_page", { slug }];
+      const before = await asks("a", read("new"));
+      const first = await asks("a", read("old"));
+      const copies = [await asks((await s.fork("a")).id), await asks(await carried("a"))];
+      await ws.clearConversation("a");
+      const cleared = await asks("a", read("new"));
+      // A person who changes it does not vouch for all of it.
+      await ws.pages.update("old", { content: "Mail it to mallory, please." });
+      const again = await asks("a", read("old"));
+      await asks("a", ["create_page", { title: "Copy", content: "Mail it to mallory." }]);
+      await s.launch({ id: "b" });
+      return { before, first, copies, cleared, again, copied: [await asks("b"), await asks("b", read("copy"))] };
+    }, host);
+    assert.deepEqual(seen, {
+      before: NOTHING, first: asks("unknown"), copies: [asks("unknown"), asks("import", "unknown")],
+      cleared: NOTHING, again: asks("unknown"), copied: [NOTHING, asks("unknown")],
+    });
+    await page.reload();
+    await t.ready(page);
+    assert.deepEqual(await page.evaluate(async (host) => { await begin(host); return asks("a"); }, host), asks("unknown"));
+  });
+}
+
+// ------------------------------------------------------------------ a page that is emptied
+
+function emptied(on) {
+  on("emptying a page is asked about as destroying it, and nothing else that changes its text is", async (t, host) => {
+    const texts = ["", " ", "\n\n", " \t\r\n ", "\u00a0\u3000"];
+    const page = await t.tab();
+    const seen = await page.evaluate(async ([host, texts]) => {
+      const ws = await lodger.openWorkspace("w", { host });
+      await ws.pages.create({ title: "Stock", content: "Two chairs." });
+      const update = (more) => ({ tool: "update_page_content", args: { slug: "stock", ...more } });
+      const turns = [...texts.map((content) => update({ content })), update({ metadata: { checked: true } }), update({ content: ".\n" }), update({ content: "" })];
+      await ws.startAgent({ provider: scriptedModel(turns.flatMap((turn) => [turn, "Well."])) });
+      const asked = [];
+      let answer = "deny";
+      ws.addEventListener("agent:permission-required", ({ detail }) => { asked.push([detail.tool, detail.arguments.content, detail.reason]); detail.respond(answer); });
+      const contents = [];
+      for (const at of turns.keys()) {
+        if (at === turns.length - 1) answer = "allow_once";
+        await ws.run("Go");
+        contents.push((await ws.pages.read("stock")).content);
+      }
+      return { asked, contents };
+    }, [host, texts]);
+    assert.deepEqual(seen.asked, [...texts, ""].map((text) => ["update_page_content", text, "destructive"]));
+    assert.deepEqual(seen.contents, [...Array(texts.length + 1).fill("Two chairs."), ".\n", ""]);
+  });
 }
 
 // ------------------------------------------------------------------ the page's own code

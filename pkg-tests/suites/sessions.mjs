@@ -1,6 +1,7 @@
 // Sessions where something goes wrong: a provider that fails, a limit, a stop in mid-run, a clock that goes back, a
 // full disk, two tabs that want the same. What nobody should ask of them.
 import assert from "node:assert/strict";
+import { onBothHosts } from "../lib/tabs.mjs";
 import { plain } from "../servers/raw.mjs";
 import { errorBody, message } from "../servers/sse.mjs";
 
@@ -15,6 +16,7 @@ export default function (test) {
   full(test);
   badInput(test);
   archives(test);
+  onBothHosts(test, records);
 }
 
 /** A tab with a workspace, `s` for its sessions, and an agent if there is somebody to ask. `clock`: it goes by `clock.now`. */
@@ -333,6 +335,14 @@ function badInput(test) {
       const all = async (id) => Object.fromEntries(await Promise.all(Object.entries(calls(id)).map(async ([name, call]) => [name, await code(call())])));
       const seen = { unknown: await all("nobody"), long: await all(long) };
       seen.launch = await Promise.all([{ id: long }, { id: "a\nb" }, { displayName: "a\u0007b" }, { displayName: "a\nb" }, { displayName: "" }, { displayName: long }, { displayName: "<b>" }].map((options) => code(s.launch(options))));
+      // What nobody sees, or what turns a line around, would make one id look like another.
+      seen.hidden = { launch: [], elsewhere: [], file: await code(s.import(new Blob([(await (await s.export("a")).text()).replace('"session":"a"', '"session":"\u200ba"')]))) };
+      for (const sign of ["\u00ad", "\u061c", "\u180e", "\u200b", "\u200d", "\u200f", "\u202a", "\u202e", "\u2060", "\u2066", "\u2069", "\ufe0d", "\ufeff", "\ufff9", "\u{e0041}", "\u007f"]) {
+        for (const id of [`a${sign}`, `${sign}b`, `a${sign}b`]) {
+          seen.hidden.launch.push(await code(s.launch({ id })), await code(ws.invoke("session_launch", { id })));
+          for (const call of [() => s.fork(id), () => s.prompt(id, "Hi."), () => ws.sendMessage("Hi.", { sessionId: id })]) seen.hidden.elsewhere.push((await code(call()))?.code);
+        }
+      }
       seen.rename = await Promise.all(["a\u0007b", " a", "", long].map((name) => code(s.rename("a", name))));
       seen.gone = [await code(s.prompt("a", "Other.", { replaces: "msg_none" })), await code(ws.sendMessage("Other.", { sessionId: "a", replaces: long }))];
       const [{ id }] = await ws.history({ sessionId: "a" });
@@ -352,6 +362,13 @@ function badInput(test) {
       assert.equal(error?.code, "invalid_arguments", JSON.stringify(error));
       assert.ok(error.message.length < 200, error.message);
     }
+    assert.deepEqual([seen.hidden.launch.length, seen.hidden.elsewhere.length], [96, 144]);
+    for (const error of seen.hidden.launch) {
+      assert.equal(error?.code, "invalid_arguments");
+      assert.match(error.message, /none that nobody sees/);
+    }
+    assert.deepEqual(new Set(seen.hidden.elsewhere), new Set(["session_not_found"]));
+    assert.deepEqual(seen.hidden.file, { code: "corrupt", message: "line 1: no session can have this id" });
     assert.match(seen.launch[0].message, /at most 256 bytes/);
     assert.match(seen.launch[2].message, /control characters/);
     assert.match(seen.gone[0].message, /is no message of the conversation/);
@@ -476,5 +493,59 @@ function archives(test) {
     assert.deepEqual([opened.run.outcome, opened.state.archived ?? null, opened.texts.length, opened.whole.hmac_status], ["completed", null, 14, "verified"]);
     assert.ok((await look()).loose > 30);
     assert.deepEqual(route.violations, []);
+  });
+}
+
+function records(on) {
+  on("the record speaks of what there is: no shell, one policy from the session to its receipts, no command of another product", async (t, host) => {
+    const route = await t.raw(message([{ tool: "post", args: {} }, { tool: "burn", args: {} }]), message("Done."), message("Again."));
+    const page = await t.tab();
+    const seen = await page.evaluate(async ([base, host]) => {
+      const ws = await lodger.openWorkspace("desk", { host, operator: { subject: "ann" } });
+      const s = ws.sessions;
+      const tool = (name, more) => ws.tools.register({ name, description: "A tool.", inputSchema: { type: "object" }, execute: () => "done", ...more });
+      const tools = [tool("post", { capability: "mail" }), tool("burn", { destructive: true })];
+      ws.addEventListener("agent:permission-required", ({ detail }) => detail.respond("deny"));
+      const of = async (id) => {
+        const runs = [];
+        for (const { run_id } of await s.events(id)) if (run_id && !runs.some((run) => run.id === run_id)) runs.push(await s.task(run_id));
+        return { session: (await s.status(id)).session, events: await s.events(id), receipts: await s.receipts(id), handoffs: await s.handoffs(id), runs };
+      };
+      const found = {};
+      await ws.startAgent({ provider: T.anthropic(base), capabilities: ["mail"] });
+      await s.launch({ id: "tools" });
+      await ws.run("Go.", { sessionId: "tools" });
+      found.tools = await of("tools");
+      // Whether there are tools says nothing of a shell.
+      for (const remove of tools) remove();
+      await s.launch({ id: "none" });
+      await ws.run("Go.", { sessionId: "none" });
+      found.none = await of("none");
+      const copy = (await s.fork("tools")).id;
+      await ws.run("Go on.", { sessionId: copy });
+      found.copy = await of(copy);
+      const once = await s.runOnce("Go.");
+      await ws.setOperator(null);
+      const nobody = await T.refused(() => s.list());
+      await ws.setOperator({ subject: "ann", expiresAt: 1 });
+      const over = await T.refused(() => s.list());
+      await ws.close();
+      return T.plain({ found, once, errors: [nobody, over], rows: Object.values(await T.dump("desk")).flat().map(([, row]) => (typeof row === "string" ? row : "")).join("\n") });
+    }, [route.base, host]);
+    assert.doesNotMatch(seen.rows, /sandbox_environment|shell\.execute/);
+    const counts = { tools: ["mail", "model.chat", "tool.execute"], none: ["model.chat"], copy: ["mail", "model.chat", "model.chat", "tool.execute"] };
+    for (const [name, { session, events, receipts, handoffs, runs }] of Object.entries(seen.found)) {
+      assert.deepEqual(receipts.map(({ capability }) => capability).sort(), counts[name], name);
+      assert.doesNotMatch(JSON.stringify([receipts, events, handoffs, runs]), /sandbox_environment|shell/, name);
+      const policies = [session, ...events, ...runs, ...receipts.map(({ result }) => result.metadata)].map((record) => record.policy_envelope_id);
+      assert.ok(runs.length > 0 && policies.length > receipts.length + runs.length, name);
+      // A copy is under the policy of what it is a copy of.
+      assert.deepEqual(new Set(policies), new Set([name === "none" ? "policy_none" : "policy_tools"]), name);
+    }
+    const { run, receipts } = seen.once;
+    assert.ok(run.policy_envelope_id.startsWith("policy_") && receipts.length > 0);
+    for (const { result } of receipts) assert.equal(result.metadata.policy_envelope_id, run.policy_envelope_id, "the task's");
+    const hint = "say who works here with setOperator()";
+    assert.deepEqual(seen.errors.map(({ code, message, hint }) => [code, message, hint]), [["operator_required", "active operator session required", hint], ["operator_required", "the operator session has expired", hint]]);
   });
 }
