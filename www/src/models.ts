@@ -4,6 +4,7 @@
 // when it is first asked for, and nobody waits for it. Leaves to others: what an answer did cost (`Usage.cost`, from
 // the package).
 import type { ModelCatalog, ModelFacts, Usage } from "lodger";
+import { own } from "./own.ts";
 import { Changing } from "./shell/changing.ts";
 
 /** The catalog, which comes a little after it is first asked for. */
@@ -51,9 +52,9 @@ export class Models extends Changing {
 }
 
 function models(catalog: ModelCatalog, provider: string): Readonly<Record<string, ModelFacts>> | undefined {
-  const entry = catalog[provider];
-  const own = typeof entry === "string" ? catalog[entry] : entry;
-  return typeof own === "object" ? own : undefined;
+  const entry = own(catalog, provider);
+  const known = typeof entry === "string" ? own(catalog, entry) : entry;
+  return typeof known === "object" ? known : undefined;
 }
 
 function find(catalog: ModelCatalog, provider: string, id: string): ModelFacts | undefined {

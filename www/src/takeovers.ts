@@ -4,6 +4,7 @@
 // Decides how it is told. Promises: what is kept goes with the conversation, and has nothing of it, just who and why. Leaves
 // to others: which model answered and what it cost (the message says that).
 import type { ErrorInfo, Snapshot } from "lodger";
+import { own } from "./own.ts";
 import { serviceName } from "./services.ts";
 import { placeOf } from "./sessions/places.ts";
 import { cause } from "./words.ts";
@@ -36,13 +37,13 @@ export class Takeovers {
     const before = this.#now.get(runId) ?? first;
     this.#now.set(runId, provider);
     const takeover: Takeover = { provider: serviceName(provider), before: serviceName(before), why: error ? cause(error.code) : "failed", delegate: runId !== top };
-    this.#byRun = { ...this.#byRun, [top]: [...(this.#byRun[top] ?? []), takeover] };
+    this.#byRun = { ...this.#byRun, [top]: [...(own(this.#byRun, top) ?? []), takeover] };
     this.#store();
   }
 
   /** In words, if one took over in this run. */
   of(run: string | undefined): string | undefined {
-    const all = this.#byRun[run ?? ""]?.map(({ provider, before, why, delegate }) => `${provider} took over${delegate ? " for a delegate" : ""} (${before}: ${why})`);
+    const all = own(this.#byRun, run ?? "")?.map(({ provider, before, why, delegate }) => `${provider} took over${delegate ? " for a delegate" : ""} (${before}: ${why})`);
     return all && [...new Set(all)].join("; ");
   }
 

@@ -3,6 +3,7 @@
 // Decides what a failure is called, in a sentence and in a few words, and what a person can do about it. Promises: nothing that
 // only the author of a page could do is advised. Leaves to others: where it is shown.
 import type { ErrorInfo } from "lodger";
+import { own } from "./own.ts";
 import { service } from "./services.ts";
 
 /** What a person at this page can do, where the package's hint speaks to the author of the page or there is none. */
@@ -50,12 +51,12 @@ const REASONS: Partial<Record<ErrorInfo["code"], string>> = {
 
 /** The cause in a few words. */
 export function reason({ code, message }: ErrorInfo): string {
-  return REASONS[code] ?? message;
+  return own(REASONS, code) ?? message;
 }
 
 /** The same without anything of the provider's words. */
 export function cause(code: ErrorInfo["code"]): string {
-  return REASONS[code] ?? code.replaceAll("_", " ");
+  return own(REASONS, code) ?? code.replaceAll("_", " ");
 }
 
 /** An error as it is told here: a sentence, and what to do. `provider`: the name of the one that is asked, which has needs of its own. */
@@ -67,10 +68,10 @@ export function told(error: ErrorInfo, provider = ""): { text: string; hint: str
   const advice = forPeople(hint ?? "");
   // What the package says of these fits the model and the provider.
   const fits = FITTING.has(code) || (code === "network" && provider === "anthropic") || /browser|proxy/.test(advice);
-  const known = code === "invalid_config" && /price/.test(message) ? PRICE : code === "budget_exceeded" && /unknown/.test(message) ? UNCOUNTED : HINTS[code];
+  const known = code === "invalid_config" && /price/.test(message) ? PRICE : code === "budget_exceeded" && /unknown/.test(message) ? UNCOUNTED : own(HINTS, code);
   const first = code === "network" && asked?.command ? `${asked.help} ${asked.command}` : (fits && advice) || (known ?? advice);
   const pause = retryAfterMs ? ` It asks for a pause of ${duration(retryAfterMs)}.` : "";
-  return { text: `Error: ${sentence(TEXTS[code] ?? message)}`, hint: `${sentence(first, true)}${pause}`.trim() };
+  return { text: `Error: ${sentence(own(TEXTS, code) ?? message)}`, hint: `${sentence(first, true)}${pause}`.trim() };
 }
 
 /** Options that a person finds in the settings under another name. */

@@ -1,6 +1,6 @@
 // What waits for the person: the docked card, its answers, and that nothing else is one.
 import assert from "node:assert/strict";
-import { open, readToTheEnd, running, save, say, settled, start, titled, useModel, workspace } from "./browser.mjs";
+import { open, readToTheEnd, running, save, say, settled, start, titled, useModel, visitor, workspace } from "./browser.mjs";
 
 const DELETE = 'call delete_page {"slug":"chapter-1"}';
 const EDIT = 'call update_page_content {"slug":"dragon-lore","content":"Dragons breathe fire and hoard treasure.\\n\\nThey are gone."}';
@@ -90,7 +90,7 @@ export const tests = {
     await say(page, `call create_page {"title":"Long story","content":"${content}"}`);
     const size = card(page).getByTestId("permission-size");
     await size.waitFor();
-    assert.match(await size.innerText(), /^[\d,]+ characters in 2 arguments\. The largest is content, with [\d,]+\. The last, title, ends with “Long story”\. Scroll to the end to allow it\./);
+    assert.match(await size.innerText(), /^[\d,]+ characters in 2 arguments\. The largest is content, with [\d,]+: “0 is a line of the story\.[^”]*” … “[^”]*299 is a line of the story\.”\. The last, title, ends with “Long story”\. Scroll to the end to allow it\./);
     const allow = page.getByTestId("permission-allow_once");
     await page.locator("[data-testid=permission-deny][aria-disabled=false]").waitFor();
     assert.equal(await allow.getAttribute("aria-disabled"), "true");
@@ -105,6 +105,60 @@ export const tests = {
     await answer(page, "allow_once");
     await done(page, 1);
     assert.deepEqual(await pages(page, "long-story"), ["long-story"]);
+  },
+
+  async "leave for a change too large to be compared is given once its arguments were in sight"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await rule(page, "update_page_content", "ask");
+    await workspace(page);
+    const lines = (word) => Array.from({ length: 2_100 }, (_, n) => `${word} ${n}`);
+    await page.evaluate((content) => ws.pages.update("dragon-lore", { content }), lines("old").join("\n"));
+    await say(page, `call update_page_content ${JSON.stringify({ slug: "dragon-lore", content: lines("new").join("\n") })}`);
+    await card(page).getByText("Too much changed to show line by line.").waitFor();
+    await page.locator("[data-testid=permission-deny][aria-disabled=false]").waitFor();
+    assert.equal(await page.getByTestId("permission-allow_once").getAttribute("aria-disabled"), "true");
+    assert.equal(await page.getByTestId("permission-always_allow").getAttribute("aria-disabled"), "true");
+    assert.match(await card(page).getByTestId("permission-size").innerText(), /The largest is content, with [\d,]+: “new 0 new 1 [^”]*” … “[^”]* new 2098 new 2099”\./);
+    assert.equal(await page.getByTestId("exact-arguments").isVisible(), true);
+    await readToTheEnd(page);
+    await answer(page, "allow_once");
+    await done(page, 1);
+    assert.match(await page.evaluate(async () => (await ws.pages.read("dragon-lore")).content), /^new 0\n/);
+  },
+
+  async "an argument that the difference does not tell stands open below it, and is read to its end, too"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await rule(page, "create_page", "ask");
+    await say(page, 'call create_page {"title":"Told","content":"told"}');
+    await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+    assert.equal(await page.getByTestId("exact-arguments").isVisible(), false);
+    // A later version of the tool may take one of which nobody here knows.
+    await workspace(page);
+    await page.evaluate(() => {
+      ws.view().getSnapshot().permissions[0].arguments.readers = Array.from({ length: 300 }, (_, n) => `${n}@example.org`);
+      dispatchEvent(new Event("focus"));
+    });
+    await card(page).getByText("299@example.org").locator("visible=true").first().waitFor();
+    await page.locator("[data-testid=permission-allow_once][aria-disabled=true]").waitFor();
+    await readToTheEnd(page);
+    await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+  },
+
+  async "leave waits until the change is worked out"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await workspace(page);
+    await page.evaluate(() => {
+      const { read } = ws.pages;
+      const held = new Promise((go) => (window.letGo = go));
+      ws.pages.read = (slug) => held.then(() => read(slug));
+    });
+    await say(page, DELETE);
+    await page.locator("[data-testid=permission-deny][aria-disabled=false]").waitFor();
+    assert.equal(await page.getByTestId("permission-allow_once").getAttribute("aria-disabled"), "true");
+    await page.evaluate(() => window.letGo());
+    await answer(page, "allow_once");
+    await done(page, 1);
+    assert.deepEqual(await pages(page, "chapter-1"), []);
   },
 
   async "later answers nothing; a line brings the question back"({ page, base, model, visit }) {
@@ -159,35 +213,126 @@ export const tests = {
     assert.match(await page.evaluate(async () => (await ws.pages.read("dragon-lore")).content), /They are gone\.$/);
   },
 
-  async "of a page that the conversation has changed, it says what that said before"({ page, base, model, visit }) {
+  async "of a page that the conversation has changed, it says what that said before, after several changes and a reload, too"({ page, base, model, visit }) {
     await ready({ page, base, model, visit });
     await workspace(page);
-    await page.evaluate(() => ws.pages.update("dragon-lore", { content: "Dragons sleep." }));
-    await say(page, EDIT);
+    // A person changes the page while the run works that changes it then.
+    await page.evaluate(() => void ws.tools.register({ name: "wait_a_while", description: "Waits.", inputSchema: { type: "object" }, execute: async () => void (await ws.pages.update("dragon-lore", { content: "Dragons sleep." })) }));
+    await say(page, `call wait_a_while {}\n${EDIT}`);
     await done(page, 1);
+    await say(page, 'call update_page_content {"slug":"dragon-lore","content":"Dragons walk."}');
+    await done(page, 2);
+    await page.evaluate(() => ws.pages.update("dragon-lore", { content: "Dragons run." }));
     await rule(page, "update_page_content", "ask");
     await say(page, 'call update_page_content {"slug":"dragon-lore","content":"Dragons fly."}');
-    const former = card(page).getByTestId("permission-former");
-    await former.locator("summary").click();
-    const lines = (kind) => former.locator(`.diff .${kind}`).evaluateAll((all) => all.map((line) => line.lastChild.textContent));
-    assert.deepEqual([await lines("added"), await lines("removed")], [["Dragons fly."], ["Dragons sleep."]]);
+    const check = async () => {
+      await former(page).locator("summary").click();
+      assert.deepEqual(await difference(former(page)), { added: ["Dragons fly."], removed: ["Dragons sleep."] });
+      assert.deepEqual(await difference(card(page).locator(".permission-body > .diff")), { added: ["Dragons fly."], removed: ["Dragons run."] });
+    };
+    await check();
+    await page.reload();
+    await useModel(visit, model);
+    await page.getByTestId("start-agent").click();
+    await check();
     await answer(page, "deny");
-    await done(page, 2);
+    await done(page, 3);
     // Of a page that it has not changed it says nothing of that.
     await say(page, DELETE);
-    await card(page).waitFor();
-    assert.equal(await former.count(), 0);
+    await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+    assert.equal(await former(page).count(), 0);
   },
 
-  async "what cannot be seen in the arguments is shown"({ page, base, model, visit }) {
+  async "what an answer has changed that was made anew since counts, and so does what a delegate has changed"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await page.getByTestId("open-settings").click();
+    await page.getByTestId("process-type").selectOption("Orchestrator");
+    await save(page);
+    await workspace(page);
+    await page.evaluate(() => Promise.all(["chapter-1", "chapter-2"].map((slug) => ws.pages.update(slug, { content: "As it was." }))));
+    const change = (slug, content) => `call update_page_content ${JSON.stringify({ slug, content })}`;
+    await say(page, change("chapter-1", "Changed."));
+    await done(page, 1);
+    // The answer before is not shown any more, and its change stays.
+    await page.evaluate(() => ws.pages.update("chapter-1", { content: "Changed by hand." }));
+    await rule(page, "update_page_content", "ask");
+    await page.getByTestId("assistant-message").getByRole("button", { name: "Answer again" }).click();
+    await former(page).locator("summary").click();
+    assert.deepEqual(await difference(former(page)), { added: ["Changed."], removed: ["As it was."] });
+    await answer(page, "deny");
+    await done(page, 1);
+    const asks = page.locator("[data-tool=update_page_content]").getByTestId("tool-rule");
+    await asks.selectOption("");
+    await say(page, `call delegate ${JSON.stringify({ process: "Worker", task: change("chapter-2", "By the delegate.") })}`);
+    await done(page, 2);
+    await asks.selectOption("ask");
+    await say(page, change("chapter-2", "By the agent."));
+    await former(page).locator("summary").click();
+    assert.deepEqual(await difference(former(page)), { added: ["By the agent."], removed: ["As it was."] });
+  },
+
+  async "of a page that the conversation has made or called otherwise, it says that"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await say(page, 'call create_page {"title":"Plans","content":"One."}\ncall rename_page {"slug":"chapter-1","title":"Waste paper"}');
+    await done(page, 1);
+    await say(page, 'call delete_page {"slug":"plans"}');
+    const before = card(page).getByTestId("permission-before");
+    await before.waitFor();
+    assert.equal(await before.innerText(), "This conversation has made this page.");
+    assert.equal(await former(page).count(), 0);
+    await answer(page, "deny");
+    await done(page, 2);
+    await say(page, DELETE);
+    await before.waitFor();
+    assert.equal(await card(page).locator(".change-title").innerText(), "“Waste paper” goes to the trash −3 lines");
+    assert.equal(await before.innerText(), "Before this conversation it was called “Chapter 1”.");
+    await answer(page, "deny");
+    await done(page, 3);
+    // A title that a person has given it since is not the conversation's.
+    await workspace(page);
+    await page.evaluate(() => ws.pages.rename("chapter-1", "Chapter One"));
+    await say(page, DELETE);
+    await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+    assert.equal(await before.count(), 0);
+  },
+
+  async "the record of another browser tells nothing of the pages of this one"({ page, base, model, visit, browser }) {
+    await ready({ page, base, model, visit });
+    await say(page, EDIT);
+    await done(page, 1);
+    await workspace(page);
+    const file = await page.evaluate(async () => (await ws.sessions.export("default")).text());
+    const here = await visitor(browser, base);
+    await ready({ page: here.page, base, model, visit: here });
+    await workspace(here.page);
+    await here.page.evaluate(() => ws.pages.update("dragon-lore", { content: "By hand." }));
+    await here.page.getByTestId("import-input").setInputFiles({ name: "lore.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(file) });
+    await here.page.getByTestId("assistant-message").filter({ hasText: "That is done." }).waitFor();
+    await rule(here.page, "update_page_content", "ask");
+    await say(here.page, 'call update_page_content {"slug":"dragon-lore","content":"Dragons fly."}');
+    await here.page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+    assert.deepEqual(await difference(card(here.page)), { added: ["Dragons fly."], removed: ["By hand."] });
+    assert.equal(await former(here.page).count(), 0);
+    await here.context.close();
+  },
+
+  async "what cannot be seen in the arguments is shown, in them and in the difference"({ page, base, model, visit }) {
     await ready({ page, base, model, visit });
     await rule(page, "create_page", "ask");
-    await say(page, `call create_page ${JSON.stringify({ title: "a\u202eb\u200b", content: "x\u{e0041}y\u{e0100}\u{e01ef}\ufe00\ufe0d\u180b\u17b4\u2800z ❤\ufe0f" })}`);
+    const ranges = [[0xe0100, 0xe01ef], [0xfe00, 0xfe0f], [0x180b, 0x180f], [0x17b4, 0x17b5], [0x2800], [0x034f], [0x2028, 0x2029], [0x200b, 0x200f], [0x202a, 0x202e], [0x2060, 0x2064], [0x2066, 0x2069], [0xfeff], [0x3164], [0x115f, 0x1160], [0xffa0], [0xe0000, 0xe007f], [0x00ad], [0x061c], [0x206a, 0x206f], [0x0000, 0x0008]];
+    const hidden = ranges.flatMap(([first, last = first]) => Array.from({ length: last - first + 1 }, (_, n) => first + n));
+    const marks = hidden.map((code) => `x‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`).join("");
+    // U+FE0F stays where a person sees what it does: it makes an emoji of a symbol, and a keycap.
+    const [kept, lost] = ["❤\ufe0f 1\ufe0f\u20e3", "1\ufe0f ❤\ufe0f\ufe0f ❤\ufe0e 😀\ufe0f"];
+    const args = { title: "a\u202eb\u200b", content: `${hidden.map((code) => `x${String.fromCodePoint(code)}`).join("")} ${kept} ${lost}` };
+    await say(page, `call create_page ${JSON.stringify(args).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)}`);
     await card(page).getByText("a‹U+202E›b‹U+200B›").first().waitFor();
-    const shown = "x‹U+E0041›y‹U+E0100›‹U+E01EF›‹U+FE00›‹U+FE0D›‹U+180B›‹U+17B4›‹U+2800›z ❤\ufe0f";
-    await card(page).locator(".diff .added").filter({ hasText: shown }).waitFor();
-    await card(page).getByText("Exact arguments").first().click();
-    await card(page).getByTestId("exact-arguments").filter({ hasText: shown }).waitFor();
+    const shown = `${marks} ${kept} 1‹U+FE0F› ❤\ufe0f‹U+FE0F› ❤‹U+FE0E› 😀‹U+FE0F›`;
+    assert.equal(await card(page).locator(".diff .added").evaluate((line) => line.lastChild.textContent), shown);
+    // JSON has its own way to write what controls.
+    const written = shown.replaceAll(/‹U\+(000[0-7])›/g, (_, code) => `\\u${code}`).replace("‹U+0008›", "\\b");
+    const exact = await card(page).getByTestId("exact-arguments").evaluate((pre) => pre.textContent);
+    assert.ok(exact.includes(`"content": "${written}"`), exact);
   },
 
   async "a tool whose name every object has is asked about like any other"({ page, base, model, visit }) {
@@ -421,6 +566,15 @@ async function ready({ page, base, model, visit }) {
 
 function card(page) {
   return page.getByTestId("permission-card");
+}
+
+/** What the card says of a page that the conversation has changed already. */
+const former = (page) => page.getByTestId("permission-former");
+
+/** The lines of a difference that came and went. */
+async function difference(within) {
+  const lines = (kind) => within.locator(`.${kind}`).evaluateAll((all) => all.map((line) => line.lastChild.textContent));
+  return { added: await lines("added"), removed: await lines("removed") };
 }
 
 /** Answers as soon as the card takes answers. */

@@ -98,6 +98,24 @@ export const tests = {
     await page.getByTestId("rules-later").waitFor();
   },
 
+  async "a tool or an error whose name every object has is told like any other"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await workspace(page);
+    await page.evaluate(() => {
+      ws.tools.register({ name: "constructor", description: "Does.", inputSchema: { type: "object" }, execute: () => "done" });
+      Object.getPrototypeOf(ws).configureAgent = async () => {
+        throw { code: "constructor", message: "it broke", retryable: false };
+      };
+    });
+    await panel(page);
+    const tool = page.locator("[data-tool=constructor]");
+    await tool.getByTestId("tool-rule").selectOption("ask");
+    assert.equal(await tool.getByRole("alert").innerText(), "Error: it broke.");
+    assert.equal(await tool.getByTestId("tool-rule").inputValue(), "");
+    assert.equal(await tool.getByTestId("tool-rule").evaluate((field) => field.selectedIndex), 0);
+  },
+
   async "a Researcher has only what reads; what is not held is marked; both are kept"({ page, base }) {
     await open(page, base);
     await start(page);

@@ -6,6 +6,7 @@ import type { ErrorInfo, Message, Part } from "lodger";
 import { FileView } from "./file-view.ts";
 import type { ToolCall } from "../agent.ts";
 import { spent } from "../models.ts";
+import { own } from "../own.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";
@@ -320,7 +321,7 @@ function heldNote(): HTMLElement {
  */
 export function errorNote(error: ErrorInfo, last: boolean, provider: string): HTMLElement {
   const { text, hint } = told(error, provider);
-  const actions = ACTIONS[error.code] ?? [];
+  const actions = own(ACTIONS, error.code) ?? [];
   const again = last && (error.retryable || actions.length > 0 || LIMITS.has(error.code));
   const element = note("danger", "alert", text, ...actions.map(([action, label]) => button(action, label)), again ? button("continue", LIMITS.has(error.code) ? "Continue" : "Try again") : null);
   if (hint) element.querySelector("p")?.append(h("span", { class: "hint" }, hint));

@@ -7,6 +7,7 @@ import type { QueuedMessage } from "lodger";
 import { html, nothing, type TemplateResult } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { Agent } from "../agent.ts";
+import { own } from "../own.ts";
 import type { SessionStore } from "../sessions/store.ts";
 import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
@@ -56,7 +57,7 @@ export class QueueList extends Component {
   #row(message: QueuedMessage): TemplateResult {
     const { id, text, mode } = message;
     // A mode of a later version is told as it is.
-    const { word, text: title, icon: sign } = MODES[mode] ?? { word: mode, text: "", icon: "waiting" };
+    const { word, text: title, icon: sign } = own(MODES, mode) ?? { word: mode, text: "", icon: "waiting" };
     const said = text || "Files";
     if (this.#editing?.id === id && this.#editing.session === this.#agent.session)
       return html`<li class="queued editing" data-testid="queued" data-mode=${mode}><form @submit=${this.#save} @keydown=${this.#keys}>

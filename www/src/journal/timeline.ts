@@ -4,6 +4,7 @@
 // fold over the entries, one pass, in any number of steps. An entry of a kind that nobody here knows is a line too,
 // under its own name. Leaves to others: reading (`store.ts`), drawing (`row.ts`).
 import type { SessionEvent, Usage } from "lodger";
+import { own } from "../own.ts";
 import type { IconName } from "../shell/icons.ts";
 import { duration } from "../words.ts";
 
@@ -170,7 +171,7 @@ export class Timeline {
         return { kind: "permission", icon: "permission", word: "you are asked", text: `${this.#tool(entry)} (${stringOf(entry["reason"]).replaceAll("_", " ")})` };
       case "permission_answered": {
         const answer = stringOf(entry["answer"]);
-        return { kind: "permission", icon: answer === "deny" ? "denied" : "check", word: ANSWERS[answer] ?? answer, text: this.#tool(entry), bad: answer === "deny", ms: this.#since(`ask/${call}`, at) };
+        return { kind: "permission", icon: answer === "deny" ? "denied" : "check", word: own(ANSWERS, answer) ?? answer, text: this.#tool(entry), bad: answer === "deny", ms: this.#since(`ask/${call}`, at) };
       }
       case "granted": return { kind: "permission", icon: "check", word: "always allowed", text: stringOf(entry["tool"]) };
       case "revoked": return { kind: "permission", icon: "undo", word: "allowed no more", text: stringOf(entry["tool"]) };

@@ -1,19 +1,18 @@
 // A difference as it is drawn: signs, words for those who hear it, and colour that repeats both.
 import { html, nothing, type TemplateResult } from "lit";
 import { visible } from "../shell/visible.ts";
-import { diff, hunks } from "./diff.ts";
+import { hunks, type Line } from "./diff.ts";
 
-/** How many lines came and went; empty where they cannot be compared. */
-export function counted(before: string, after: string): string {
-  const lines = diff(before, after) ?? [];
+/** How many lines came and went; empty where too much has. */
+export function counted(lines: Line[] | null): string {
+  if (!lines) return "";
   const count = (kind: string) => lines.filter((line) => line.kind === kind).length;
   const parts = [["added", "+"], ["removed", "−"]].flatMap(([kind = "", sign = ""]) => (count(kind) ? [`${sign}${count(kind)}`] : []));
   return parts.length ? `${parts.join(" ")} ${count("added") + count("removed") === 1 ? "line" : "lines"}` : "";
 }
 
-/** What changed from `before` to `after`, in a box of its own; `label` names it. */
-export function diffView(before: string, after: string, label: string): TemplateResult {
-  const lines = diff(before, after);
+/** What changed, in a box of its own; null: too much did. `label` names it. */
+export function diffView(lines: Line[] | null, label: string): TemplateResult {
   if (!lines) return html`<p class="muted">Too much changed to show line by line.</p>`;
   const shown = hunks(lines);
   if (shown.length === 0) return html`<p class="muted">The text is the same.</p>`;

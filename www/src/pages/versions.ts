@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { PageVersion } from "lodger";
 import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
+import { diff } from "./diff.ts";
 import { diffView } from "./diff-view.ts";
 import type { PageStore } from "./store.ts";
 
@@ -73,7 +74,7 @@ export class PageVersions extends Component {
         ? html`<p class="muted">The first version, ${v.content.length.toLocaleString("en")} characters.</p>`
         : v.content === before.content
           ? html`<p class="muted">The text is the same; something else of the page changed.</p>`
-          : diffView(before.content, v.content, `Changes of version ${v.version}`)}
+          : diffView(diff(before.content, v.content), `Changes of version ${v.version}`)}
       ${v.version === this.pages.open?.page.version ? nothing : html`<button type="button" @click=${() => this.#restore(v)}>${icon("undo")}Restore this version</button>`}
     </div>`;
   }

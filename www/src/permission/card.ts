@@ -11,6 +11,7 @@ import { keyed } from "lit/directives/keyed.js";
 import type { ErrorInfo, PermissionAnswer, PermissionRequest } from "lodger";
 import type { Agent, Asked, ToolCall } from "../agent.ts";
 import type { Speech } from "../conversation/speech.ts";
+import { own } from "../own.ts";
 import { counted, diffView } from "../pages/diff-view.ts";
 import type { PageStore } from "../pages/store.ts";
 import { Component } from "../shell/changing.ts";
@@ -66,6 +67,8 @@ export class PermissionCard extends Component {
   #wording = false;
   #error: ErrorInfo | null = null;
   #change: { of: string; change: Change | null } | null = null;
+  /** The work that counts. */
+  #working: Promise<Change | null> | null = null;
   /** A part of what would be done was never in sight. */
   #unseen = false;
   #sawAll = false;
@@ -135,7 +138,10 @@ export class PermissionCard extends Component {
   #work(asked: Asked | null = this.#shown): void {
     if (asked?.kind !== "permission") return;
     const { tool, arguments: args } = asked.request;
-    void pageChange(tool, args, this.agent.workspace.pages, this.agent.snapshot.messages).then((change) => {
+    const work = (this.#working = pageChange(tool, args, this.agent.workspace, this.agent.session));
+    void work.then((change) => {
+      // Of another question, or of a page that has changed since.
+      if (work !== this.#working) return;
       const before = this.#change?.of === asked.id ? this.#change.change : undefined;
       this.#change = { of: asked.id, change };
       // Another text than the one that was read to its end.
@@ -185,9 +191,10 @@ export class PermissionCard extends Component {
   #permission(request: PermissionRequest): TemplateResult {
     const { requestId, tool, capability, reason } = request;
     const again = reason === "unknown_outcome";
+    const why = own(REASONS, reason);
     return html`<section class="permission" role="group" tabindex="-1" aria-labelledby="permission-title" aria-describedby="permission-why" data-testid="permission-card" data-request=${requestId} data-reason=${reason} aria-busy=${this.#answering}>
       ${this.#head(html`${visible(request.explanation)}`)}
-      <p id="permission-why" class=${REASONS[reason] ? "why telling" : "why"}>${REASONS[reason] ? `${REASONS[reason]} ` : ""}The tool is <code>${visible(tool)}</code>.${reason === "external_text" && request.outside ? html` <span data-testid="permission-outside">It comes from: ${request.outside.map(originWords).join("; ")}.</span>` : nothing}${capability ? html` <span class="needs">It needs <code>${visible(capability)}</code>.</span>` : nothing}</p>
+      <p id="permission-why" class=${why ? "why telling" : "why"}>${why ? `${why} ` : ""}The tool is <code>${visible(tool)}</code>.${reason === "external_text" && request.outside ? html` <span data-testid="permission-outside">It comes from: ${request.outside.map(originWords).join("; ")}.</span>` : nothing}${capability ? html` <span class="needs">It needs <code>${visible(capability)}</code>.</span>` : nothing}</p>
       <div class=${this.#unfolded ? "permission-body unfolded" : "permission-body"} tabindex="0" role="group" aria-label="What it would do" data-testid="permission-body" @scroll=${this.#look}>${this.#what(request)}</div>
       ${this.#unseen || this.#unfolded ? this.#size(request) : nothing}
       ${this.#refused()}
@@ -226,14 +233,15 @@ export class PermissionCard extends Component {
       <button type="button" class="ghost small" data-testid="permission-later" title="Answers nothing: the question waits" aria-disabled=${this.#answering} @click=${() => this.#shown && this.#putAside(this.#shown)}>Later</button></header>`;
   }
 
-  /** A page's change as a difference, with the arguments behind it; else the arguments. */
+  /** A page's change as a difference, with the arguments behind it where it tells all of them; else the arguments. */
   #what({ requestId, arguments: args }: PermissionRequest): TemplateResult {
     const change = this.#change?.of === requestId ? this.#change.change : null;
     if (!change) return exact(args);
-    return html`<p class="change-title">${visible(change.title)} <span class="muted">${counted(change.before, change.after)}</span></p>
-      ${diffView(change.before, change.after, "What it would change")}
-      ${change.former === undefined ? nothing : html`<details class="exact" data-testid="permission-former"><summary>${icon("chevron")}This conversation has changed it already: show all of that</summary>${diffView(change.former, change.after, "What this conversation would have changed")}</details>`}
-      <details class="exact"><summary>${icon("chevron")}Exact arguments</summary>${exact(args)}</details>`;
+    const { title, lines, whole } = change;
+    return html`<p class="change-title">${visible(title)} <span class="muted">${counted(lines)}</span></p>
+      ${before(change)}
+      ${diffView(lines, "What it would change")}
+      ${whole ? html`<details class="exact"><summary>${icon("chevron")}Exact arguments</summary>${exact(args)}</details>` : html`<p class="muted">Exact arguments</p>${exact(args)}`}`;
   }
 
   /** How much there is of what is not in sight yet. */
@@ -250,7 +258,7 @@ export class PermissionCard extends Component {
   #button(answer: PermissionAnswer, label: string, kind = "", title = ""): TemplateResult {
     // Not `disabled`: a button that is pressed would lose the focus, and a screen reader its place.
     const closed = this.#closed(answer);
-    return html`<button type="button" class=${kind} title=${title || nothing} data-testid=${`permission-${answer}`} aria-disabled=${this.#inert || closed} aria-describedby=${closed ? "permission-size" : nothing} @click=${() => this.#answer(answer)}>${label}</button>`;
+    return html`<button type="button" class=${kind} title=${title || nothing} data-testid=${`permission-${answer}`} aria-disabled=${this.#inert || closed} aria-describedby=${closed && this.#unseen ? "permission-size" : nothing} @click=${() => this.#answer(answer)}>${label}</button>`;
   }
 
   #refused(): TemplateResult | typeof nothing {
@@ -274,9 +282,9 @@ export class PermissionCard extends Component {
     this.requestUpdate();
   }
 
-  /** Leave waits for what was never in sight. */
+  /** Leave waits for what was never in sight, and for what is not worked out yet. */
   #closed(answer: PermissionAnswer): boolean {
-    return this.#unseen && answer !== "deny";
+    return answer !== "deny" && (this.#unseen || this.#change?.of !== this.#shown?.id);
   }
 
   #answer(answer: PermissionAnswer): void {
@@ -311,6 +319,16 @@ export class PermissionCard extends Component {
   }
 }
 customElements.define("permission-card", PermissionCard);
+
+/** What the page was before the conversation changed it. */
+function before({ past = {}, pastLines }: Change): TemplateResult {
+  const { made, title, text } = past;
+  const told = made ? "This conversation has made this page." : title === undefined ? "" : `Before this conversation it was called “${visible(title)}”.`;
+  return html`${told ? html`<p class="muted" data-testid="permission-before">${told}</p>` : nothing}
+    ${pastLines === undefined || text === undefined
+      ? nothing
+      : html`<details class="exact" data-testid="permission-former"><summary>${icon("chevron")}This conversation has changed it already: show all of that</summary>${diffView(pastLines, "What this conversation would have changed")}${pastLines ? nothing : html`<p class="muted">What it said before</p><pre class="exact-arguments" tabindex="0" role="group" aria-label="What it said before">${visible(text)}</pre>`}</details>`}`;
+}
 
 function exact(args: unknown): TemplateResult {
   return html`<pre class="exact-arguments" tabindex="0" role="group" aria-label="Exact arguments" data-testid="exact-arguments">${exactJson(args)}</pre>`;

@@ -1,84 +1,108 @@
 // What a page tool would change, as a difference a person can judge: before and after.
 //
-// Decides: what of a page a call touches, and whether the conversation has changed its text before. Promises: it is worked out
-// from the page as it is now and from its versions, and from nothing that the model says about it. It is null where a call
-// changes no page, or none that exists, and its arguments tell all there is.
-import type { Message, Page, Workspace } from "lodger";
+// Decides: what of a page a call touches, and whether what is shown of it tells all that the arguments say. Promises: it is worked
+// out from the page as it is now, from its versions and from the record, and from nothing that the model says about it. It is null
+// where a call changes no page, or none that exists, and its arguments tell all there is.
+import type { Page, Workspace } from "lodger";
+import { own } from "../own.ts";
+import { diff, type Line } from "../pages/diff.ts";
+import { pastOf, type Past } from "./past.ts";
 
-/** A change: what it is, and the text before and after. */
+/** A change as it is shown. */
 export interface Change {
+  title: string;
+  /** The lines of before and after; null: too much changed. */
+  lines: Line[] | null;
+  /** Title and lines tell all that the arguments say. */
+  whole: boolean;
+  /** The version of the page that would be replaced or deleted. */
+  version?: number;
+  /** What the page was before the conversation changed it. */
+  past?: Past;
+  /** The lines from its text of then to that after the call, where that text is another one; null: too much changed. */
+  pastLines?: Line[] | null;
+}
+
+/** A change as it is worked out. */
+interface Made {
   title: string;
   before: string;
   after: string;
-  /** The version of the page that would be replaced or deleted. */
-  version?: number;
-  /** The text before the conversation changed it first, where that is another one. */
-  former?: string;
+  /** The page that is changed. */
+  page?: Page;
 }
 
 type Pages = Workspace["pages"];
 type Args = Record<string, unknown>;
 
-/** So many versions of a page are looked through. */
-const VERSIONS = 200;
-
-/** The change that a call of this conversation would make, or null. */
-export async function pageChange(tool: string, args: unknown, pages: Pages, messages: readonly Message[]): Promise<Change | null> {
-  const make = Object.hasOwn(CHANGES, tool) ? CHANGES[tool] : undefined;
-  if (!make || typeof args !== "object" || args === null) return null;
+/** The change that a call of this session would make, or null. */
+export async function pageChange(tool: string, args: unknown, workspace: Workspace, session: string): Promise<Change | null> {
+  const kind = own(CHANGES, tool);
+  if (!kind || typeof args !== "object" || args === null) return null;
   try {
-    const change = await make(args as Args, pages);
-    const former = CONTENT.has(tool) ? await formerText(text(args as Args, "slug"), pages, messages) : null;
-    return !change || former === null || former === change.before ? change : { ...change, former };
+    const { title, before, after, page } = await kind.make(args as Args, workspace.pages);
+    const lines = diff(before, after);
+    const whole = lines !== null && Object.keys(args).every((name) => kind.tells.includes(name));
+    if (!page) return { title, lines, whole };
+    const past = await pastOf(page, workspace, session);
+    const text = kind.text ? past.text : undefined;
+    return { title, lines, whole, past, ...(kind.text ? { version: page.version } : {}), ...(text === undefined ? {} : { pastLines: diff(text, after) }) };
   } catch {
     return null;
   }
 }
 
-/** What a page said before the conversation changed it first; null: it has not. Of one that it has made, nothing. */
-async function formerText(slug: string, pages: Pages, messages: readonly Message[]): Promise<string | null> {
-  const changes = ({ parts }: Message): boolean =>
-    parts.some((part) => part.type === "tool-call" && part.status === "completed" && (CONTENT.has(part.tool) ? text(part.arguments as Args, "slug") === slug : part.tool === "create_page" && `${part.result}`.includes(`(slug: ${slug})`)));
-  const since = messages.find(changes)?.createdAt;
-  if (since === undefined) return null;
-  const versions = await pages.versions(slug, { limit: VERSIONS });
-  const before = versions.find(({ at }) => at < since) ?? (versions.length < VERSIONS ? undefined : versions.at(-1));
-  return before?.content ?? "";
-}
-
-/** The tools that change what a page says. */
-const CONTENT = new Set(["update_page_content", "delete_page"]);
-
-const CHANGES: Record<string, (args: Args, pages: Pages) => Promise<Change | null>> = {
-  async create_page(args, pages) {
-    const parent = await nameOf(text(args, "parent_slug"), pages);
-    return { title: `A new page, “${text(args, "title")}”, ${parent ? `under “${parent}”` : "at the top of the tree"}`, before: "", after: text(args, "content") };
+/** By tool: which arguments title and difference tell, and whether it changes what a page says. */
+const CHANGES: Record<string, { tells: string[]; text?: boolean; make: (args: Args, pages: Pages) => Promise<Made> }> = {
+  create_page: {
+    tells: ["title", "content", "parent_slug"],
+    async make(args, pages) {
+      const parent = await nameOf(text(args, "parent_slug"), pages);
+      return { title: `A new page, “${text(args, "title")}”, ${parent ? `under “${parent}”` : "at the top of the tree"}`, before: "", after: text(args, "content") };
+    },
   },
-  async update_page_content(args, pages) {
-    const page = await read(args, pages);
-    return { title: `The text of “${page.title}”`, before: page.content, after: text(args, "content"), version: page.version };
+  update_page_content: {
+    tells: ["slug", "content"],
+    text: true,
+    async make(args, pages) {
+      const page = await read(args, pages);
+      return { title: `The text of “${page.title}”`, before: page.content, after: text(args, "content"), page };
+    },
   },
-  async update_page_metadata(args, pages) {
-    const { title, metadata } = await read(args, pages);
-    const after: Args = { ...metadata, ...(args["metadata"] as Args) };
-    for (const [name, value] of Object.entries(after)) if (value === null) delete after[name];
-    return { title: `What is noted about “${title}”`, before: JSON.stringify(metadata, null, 2), after: JSON.stringify(after, null, 2) };
+  update_page_metadata: {
+    tells: ["slug", "metadata"],
+    async make(args, pages) {
+      const page = await read(args, pages);
+      const after: Args = { ...page.metadata, ...(args["metadata"] as Args) };
+      for (const [name, value] of Object.entries(after)) if (value === null) delete after[name];
+      return { title: `What is noted about “${page.title}”`, before: JSON.stringify(page.metadata, null, 2), after: JSON.stringify(after, null, 2), page };
+    },
   },
-  async rename_page(args, pages) {
-    const page = await read(args, pages);
-    return { title: `The title of “${page.title}”`, before: page.title, after: text(args, "title") };
+  rename_page: {
+    tells: ["slug", "title"],
+    async make(args, pages) {
+      const page = await read(args, pages);
+      return { title: `The title of “${page.title}”`, before: page.title, after: text(args, "title"), page };
+    },
   },
-  async move_page(args, pages) {
-    const page = await read(args, pages);
-    const place = (parent: string | null, position: unknown) => `Under: ${parent ?? "the top of the tree"}\nPlace: ${typeof position === "number" ? position + 1 : "last"}`;
-    const [from, to] = await Promise.all([nameOf(page.parentSlug, pages), nameOf(text(args, "parent_slug"), pages)]);
-    return { title: `The place of “${page.title}”`, before: place(from, page.position), after: place(to, args["position"]) };
+  move_page: {
+    tells: ["slug", "parent_slug", "position"],
+    async make(args, pages) {
+      const page = await read(args, pages);
+      const place = (parent: string | null, position: unknown) => `Under: ${parent ?? "the top of the tree"}\nPlace: ${typeof position === "number" ? position + 1 : "last"}`;
+      const [from, to] = await Promise.all([nameOf(page.parentSlug, pages), nameOf(text(args, "parent_slug"), pages)]);
+      return { title: `The place of “${page.title}”`, before: place(from, page.position), after: place(to, args["position"]), page };
+    },
   },
-  async delete_page(args, pages) {
-    const page = await read(args, pages);
-    const [root] = await pages.tree(page.slug);
-    const below = root?.children.length ?? 0;
-    return { title: `“${page.title}” goes to the trash${below ? `; ${below === 1 ? "the page below it moves" : `the ${below} pages below it move`} up` : ""}`, before: page.content || page.title, after: "", version: page.version };
+  delete_page: {
+    tells: ["slug"],
+    text: true,
+    async make(args, pages) {
+      const page = await read(args, pages);
+      const [root] = await pages.tree(page.slug);
+      const below = root?.children.length ?? 0;
+      return { title: `“${page.title}” goes to the trash${below ? `; ${below === 1 ? "the page below it moves" : `the ${below} pages below it move`} up` : ""}`, before: page.content || page.title, after: "", page };
+    },
   },
 };
 

@@ -3,6 +3,7 @@
 // Decides: what each status, verdict and failure is called, which button is the recommended way on, and what comes first
 // in the list. Promises: an unknown word of a later version is told as it is. Leaves to others: what the buttons do.
 import type { Activity, HmacStatus, SessionState } from "lodger";
+import { own } from "../own.ts";
 import type { IconName } from "../shell/icons.ts";
 import { MAIN } from "./places.ts";
 
@@ -31,7 +32,7 @@ export function standing(status: SessionState["status"], mood: Mood): { word: st
   if (mood === "works") return { word: "answering", icon: "chat" };
   if (mood === "benched") return { word: "benched", icon: "pause" };
   if (mood === "archived") return { word: "archived", icon: "archive" };
-  const known = STATUSES[status] ?? { word: String(status), icon: "help" };
+  const known = own(STATUSES, status) ?? { word: String(status), icon: "help" };
   return mood === "unseen" ? { word: `new answer, ${known.word}`, icon: "sparkles" } : known;
 }
 
@@ -43,7 +44,7 @@ const ACTIVITIES: Record<Activity, string> = {
 
 /** What goes on, in words. */
 export function activityOf(activity: Activity): string {
-  return ACTIVITIES[activity] ?? String(activity);
+  return own(ACTIVITIES, activity) ?? String(activity);
 }
 
 const ACTIVE = new Set<SessionState["status"]>(["starting", "running", "idle", "stopping"]);
@@ -106,7 +107,7 @@ export function wayOn(state: SessionState): WayOn | null {
   const metadata = state.recovery_metadata ?? {};
   const text = (member: string): string => (typeof metadata[member] === "string" ? metadata[member] : "");
   // A session that was stopped keeps what it once failed of.
-  const known = state.status === "stopped" ? undefined : (FAILURES[text("recovery_reason")] ?? FAILURES[state.status]);
+  const known = state.status === "stopped" ? undefined : (own(FAILURES, text("recovery_reason")) ?? own(FAILURES, state.status));
   const sign = state.status === "stopped" ? "stop" : "warning";
   if (!known) return { sign, what: state.status === "stopped" ? "This session is stopped." : "This session has failed.", recommended: "", action: "restart", label: LABELS.restart, others: [], settings: false };
   return { sign, what: known.what, recommended: text("recommended_action"), action: known.action, label: LABELS[known.action], others: known.action === "resume" ? [RESTART] : [RESUME, RESTART], settings: known.settings ?? false };
@@ -121,7 +122,7 @@ const VERDICTS: Record<HmacStatus, { word: string; text: string; icon: IconName 
 
 /** What the signature of a record says, for a person. */
 export function verdictOf(status: HmacStatus): { word: string; text: string; icon: IconName } {
-  return VERDICTS[status] ?? { word: String(status), text: "", icon: "help" };
+  return own(VERDICTS, status) ?? { word: String(status), text: "", icon: "help" };
 }
 
 /** How long ago, short. */

@@ -1,11 +1,11 @@
 // Text as it is, for someone who decides by it: what a browser would not show becomes visible.
 //
 // Promises: no character hides another or turns the order of the line around. Those are bidi controls, zero-width, tag and
-// control characters, and fillers. Selectors of variants are among them, because they can carry a text of their own. Everything
-// else stays as it is. Emoji keep their two variation selectors.
+// control characters, and fillers. Selectors of variants are among them, because they can carry a text of their own. One stays: U+FE0F
+// right behind a symbol that is drawn as text without it, and in a keycap, because there a person sees what it does.
 
-/** Characters without a shape of their own, line ends and tabs apart. */
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\u{e0100}-\u{e01ef}]|[\ud800-\udfff]/gu;
+/** Characters without a shape of their own, line ends and tabs apart. Digits are emoji by their property. */
+const UNSEEN = /(?![\n\t])(?!(?<=\p{Emoji}(?<![\d#*\p{Emoji_Presentation}]))\ufe0f)(?!(?<=[\d#*])\ufe0f\u20e3)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]|[\ud800-\udfff]/gu;
 
 /** The text, with the code points of what cannot be seen. */
 export function visible(text: string): string {

@@ -8,6 +8,7 @@ import type { ErrorInfo, ToolDefinition } from "lodger";
 import type { Agent } from "../agent.ts";
 import { duration } from "../conversation/tool-card.ts";
 import { readable } from "../conversation/tool-text.ts";
+import { own } from "../own.ts";
 import type { PageStore } from "../pages/store.ts";
 import type { Verdict } from "../settings.ts";
 import { Component } from "../shell/changing.ts";
@@ -92,7 +93,7 @@ export class ToolsPanel extends Component {
 
   #tool(tool: ToolDefinition): TemplateResult {
     const { name } = tool;
-    const rule = this.agent.settings.choice.policies[name] ?? "";
+    const rule = own(this.agent.settings.choice.policies, name) ?? "";
     const lacks = this.#lacks(tool);
     return html`<li class="tool-item" data-tool=${name} data-available=${String(tool.available)}>
       <details @toggle=${(event: Event) => this.#toggled(event, name)}>
@@ -156,7 +157,7 @@ export class ToolsPanel extends Component {
     if (error) {
       const { text, hint } = told(error);
       this.#refused = { name, why: `${text} ${hint}` };
-      field.value = this.agent.settings.choice.policies[name] ?? "";
+      field.value = own(this.agent.settings.choice.policies, name) ?? "";
     }
     this.requestUpdate();
   }

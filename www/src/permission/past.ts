@@ -1,0 +1,72 @@
+// What a page was before a conversation changed it, by the journal of its session and the page's own versions.
+//
+// Decides which calls count: those that have taken effect, a delegate's too, and those of answers that were made anew. Promises:
+// no text of a tool counts as a change of a page. A version and what was said of it are one commit, so they have one time.
+import type { JournalEntry, Page, Workspace } from "lodger";
+
+/** What a page was; a member is absent where that is as it was. */
+export interface Past {
+  /** The conversation has made the page. */
+  made?: boolean;
+  title?: string;
+  text?: string;
+}
+
+/** What a tool that changes pages has said, and when. */
+interface Said {
+  tool: string;
+  text: string;
+  at: number;
+}
+
+/** Entries that are read in one go. */
+const PIECE = 400;
+const TOOLS = new Set(["create_page", "update_page_content", "rename_page"]);
+
+/** What a page was before the conversation of this session changed it. */
+export async function pastOf(page: Page, workspace: Workspace, session: string): Promise<Past> {
+  const all = await said(workspace, session);
+  return { ...(await textBefore(page, all, workspace)), ...titleBefore(page, all) };
+}
+
+async function textBefore({ slug, version, content }: Page, all: readonly Said[], { pages }: Workspace): Promise<Past> {
+  const numbers = (one: Said): number[] =>
+    one.tool === "create_page" && one.text.endsWith(` (slug: ${slug}).`) ? [1] : one.text.split(` (slug: ${slug}); it now has version `).slice(1).map(Number.parseFloat);
+  const written = all.flatMap((one) => numbers(one).map((number) => ({ number, at: one.at })));
+  if (written.length === 0) return {};
+  const oldest = Math.min(...written.map(({ number }) => number));
+  const versions = await pages.versions(slug, { limit: Math.max(1, version - oldest + 2) });
+  // The journal of an imported session may tell of a page of another browser.
+  const first = written.find(({ number, at }) => versions.some((one) => one.version === number && one.at === at));
+  if (first?.number === 1) return { made: true };
+  const before = first && versions.find((one) => one.version === first.number - 1 && !one.damaged);
+  return !before || before.content === content ? {} : { text: before.content };
+}
+
+function titleBefore({ slug, title }: Page, all: readonly Said[]): Past {
+  const named = ` (slug: ${slug}) to "`;
+  const renamed = all.filter(({ tool, text }) => tool === "rename_page" && text.includes(named));
+  const before = renamed[0]?.text.split(`"${named}`)[0]?.replace('Renamed "', "");
+  // Where a person has given it another title since, that is not the conversation's doing.
+  return before !== undefined && before !== title && renamed.at(-1)?.text.includes(`${named}${title}"; `) ? { title: before } : {};
+}
+
+/** What the tools of a session that change pages have said, in their order. */
+async function said({ sessions }: Workspace, session: string): Promise<Said[]> {
+  const calls = new Map<string, string>();
+  const all: Said[] = [];
+  for (let from = 1; ; ) {
+    const entries = (await sessions.journal(session, { from, limit: PIECE })) as JournalEntry[];
+    for (const entry of entries) {
+      if (entry.type === "answered") {
+        for (const block of entry.blocks ?? []) if (block[0] === "tool_call" && TOOLS.has(block[2])) calls.set(block[1], block[2]);
+      } else if (entry.type === "returned" && entry.text !== undefined) {
+        const tool = calls.get(entry.tool_call ?? "");
+        if (tool) all.push({ tool, text: entry.text, at: entry.at });
+      }
+    }
+    const last = entries.at(-1);
+    if (!last || entries.length < PIECE) return all;
+    from = last.seq + 1;
+  }
+}
