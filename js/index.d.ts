@@ -974,8 +974,8 @@ export interface ToolContext {
   /** Any JSON value: shown in events and in the view. */
   onProgress(progress: unknown): void;
 }
-/** `available`: the process type has it and its capability is held. */
-export interface ToolDefinition { name: string; title?: string; description: string; inputSchema: object; source: string; capability?: string; readOnly: boolean; available: boolean }
+/** `available`: the process type has it and its capability is held. `explains`: it has an `explanation` for a person. */
+export interface ToolDefinition { name: string; title?: string; description: string; inputSchema: object; source: string; capability?: string; readOnly: boolean; available: boolean; explains?: true }
 
 /**
  * What an agent knows how to do. One called `general_assistant` takes the place of the built-in one, which tells the
@@ -1031,8 +1031,11 @@ export interface PermissionRequest {
  * with `source: "External"` gave, what the provider looked up, and a session from a file. So are the context and the files of a
  * message that is not `trusted`, and pages that an agent wrote after it had read such text.
  *
- * Nothing is asked again where a person has always allowed the tool, and has seen the call's `destination`. Of a tool that
- * names none, the person has to have seen each origin of that text.
+ * What a person has always allowed is the tool, wherever it sends something, as long as the conversation holds no such text. Once
+ * it does, nothing is asked again for a `destination` that the person has seen. Of a tool that names none, the person has to have
+ * seen each origin of that text.
+ *
+ * A call that leaves nothing of a page's text is judged as strictly as the one that deletes the page, by the rules for both.
  */
 export interface Permissions {
   /** How long a person may think; nobody's answer is a no. Default: as long as it takes. */
@@ -1171,6 +1174,8 @@ export interface SessionState {
   project_id: string | null;
   provider_id: string;
   model_id: string | null;
+  /** Under which policy it is; null where it has begun before sessions had one. */
+  policy_envelope_id: string | null;
   /** The holder that works on it; null while no run does. */
   pid: string | null;
   active_task_id: string | null;

@@ -180,6 +180,11 @@ export interface JournalEntries {
     /** The ids of the files. */
     files?: unknown;
   };
+  /** The provider has looked something up for an answer that is not whole yet: the model has read it, also where the rest never comes. */
+  marked: {
+    /** Where what it has found comes from. */
+    outside?: string[];
+  };
   /** The model has answered. */
   answered: {
     /** Which call. */

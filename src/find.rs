@@ -1,4 +1,4 @@
-//! Texts in the plainest way: finding one in another, joining them.
+//! Texts in the plainest way: finding one in another, joining them, and which of their characters nobody sees.
 //!
 //! What is looked for here is a few letters long. `str::find`, `join` and their kin are made for more, which is 6 KB of
 //! WebAssembly as soon as one of them is used.
@@ -57,6 +57,42 @@ pub fn join<T: AsRef<str>>(texts: &[T], between: &str) -> String {
         joined.push_str(text.as_ref());
     }
     joined
+}
+
+/// Whether nobody sees a character, or it turns the order of a line around. Line ends and tabs are seen.
+pub fn hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' | '\r' => false,
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        // Not the last two, which say how an emoji looks.
+        | '\u{fe00}'..='\u{fe0d}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => c.is_control(),
+    }
+}
+
+/// The same where a character has no use of its own either: in a name, or as all that a page says.
+pub fn unseen(c: char) -> bool {
+    hidden(c)
+        || matches!(
+            c,
+            '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'
+                ..='\u{180f}'
+                    | '\u{2028}'
+                    | '\u{2029}'
+                    | '\u{2800}'
+                    | '\u{3164}'
+                    | '\u{fe0e}'
+                    | '\u{fe0f}'
+                    | '\u{ffa0}'
+        )
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! | [`find`] | one text in another; texts joined |
 //! | [`list`] | lists from iterators, small in the module |
 //! | [`maps`] | maps and sorting that are small in the module |
+//! | [`work`] | how much work was done on what others have made |
 //! | [`json`] | JSON: read byte by byte, as a tree, and written |
 //! | [`object`] | JSON objects, put together member by member |
 //! | [`error`] | the stable codes, and what to do about each |
@@ -106,6 +107,7 @@ pub mod rooms;
 pub mod run;
 pub mod session;
 pub mod tools;
+pub mod work;
 pub mod workspace;
 
 /// What the README shows is compiled and run.

@@ -5,6 +5,7 @@
 // signal fires, and its reader or iterator is let go. When a tool ends too late, just that is told.
 // Leaves to others: what an answer leads to.
 
+import { inOneTask } from "../host/env.js";
 import { NotJson, tooLarge, toJson } from "../protocol/json.js";
 
 /** How much is kept of what was thrown, in characters. */
@@ -192,7 +193,8 @@ const KINDS = {
     try {
       for (let n = 1; ; n++) {
         const { done, value } = await iterator.next();
-        if (done) return;
+        // A model that never waits leaves the page its turn between two answers.
+        if (done) return void (await new Promise(inOneTask));
         if (signal.aborted) return "late";
         if (typeof value === "string") {
           took(value.length);

@@ -37,7 +37,7 @@ const NEWER = { code: "newer_version", message: "The agent runs in another tab, 
 /** To a tab whose page was loaded after the holder's. */
 const OLDER = { code: "holder_unreachable", message: "The agent runs in another tab, with an older version of the package.", retryable: true, hint: 'Reload or close that tab, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
 
-const KEYS = { code: "invalid_config", message: "The agent runs in another tab: apiKey, headers and fetch of a provider are not sent there.", retryable: false, hint: 'Give the key to keys.set and leave it out here, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
+const KEYS = { code: "invalid_config", message: "The agent runs in another tab: what may hold a key of a provider (apiKey, headers, fetch, a query in baseUrl) is not sent there.", retryable: false, hint: 'Give the key to keys.set and leave it out here, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
 
 const ROBBED = { code: "holder_unreachable", message: "The tab that ran the agent did not answer: the agent was taken from it. What a tool was doing there may go on.", retryable: false, hint: "Close that tab if it does not come back." };
 
@@ -695,8 +695,14 @@ const CHANGES = ["configureAgent", "stopAgent", "interrupt"];
 
 const repeats = ({ name, args }) => AGAIN.includes(name) || (KEYED.includes(name) && args.idempotencyKey !== undefined);
 
-/** What of a provider has its key, or is given it: any script of the origin hears what tabs say to each other. */
-const hasKeys = ({ provider, providers }) => [provider, ...Object.values(providers ?? {})].some((one) => ["apiKey", "headers", "fetch"].some((name) => one?.[name] != null));
+/** What of a provider holds no key. */
+const OPEN = ["kind", "preset", "auth", "credentials", "allowHttp", "apiVersion", "model", "timeouts", "stream"];
+
+/** Whether a provider says more than that: any script of the origin hears what tabs say to each other. Of addresses, a query and a name may be keys. */
+const hasKeys = ({ provider, providers }) =>
+  [provider, ...Object.values(providers ?? {})].some((one) =>
+    Object.entries(one ?? {}).some(([name, value]) => value != null && !OPEN.includes(name) && (name !== "baseUrl" || /[?#@]/.test(value))),
+  );
 
 /** A configuration with something changed; `null` gives a member its default back. */
 const changed = (config, patch) => Object.fromEntries(Object.entries({ ...config, ...patch }).filter(([, value]) => value !== null));

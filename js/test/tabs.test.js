@@ -242,7 +242,9 @@ test("what has the key of a provider, or is given it, stays in its tab", () => {
   for (const [args, refused] of [
     [{ provider: { ...kind, apiKey: "sk-secret" } }, true], [{ provider: { ...kind, apiKey: { $fn: 1 } } }, true], [{ provider: { ...kind, headers: { "x-key": "secret" } } }, true],
     [{ provider: { ...kind, fetch: { $fn: 1 } } }, true], [{ providers: { spare: { ...kind, apiKey: "sk-secret" } } }, true],
-    [{ provider: { ...kind, model: "m" }, providers: { spare: kind } }, false], [{ provider: { ...kind, apiKey: null } }, false], [{ provider: { kind: "custom", stream: { $fn: 1 } } }, false], [{ provider: null, providers: null }, false], [{ providers: 5, instructions: { $fn: 2 } }, false],
+    [{ provider: { ...kind, model: "m" }, providers: { spare: kind } }, false], [{ provider: { ...kind, apikey: "sk-secret" } }, true],
+    [{ provider: { ...kind, baseUrl: "https://a.example/v1?key=secret" } }, true], [{ provider: { ...kind, baseUrl: "https://me:secret@a.example" } }, true],
+    [{ provider: { ...kind, baseUrl: "https://a.example/v1", timeouts: {} } }, false], [{ provider: { ...kind, apiKey: null } }, false], [{ provider: { kind: "custom", stream: { $fn: 1 } } }, false], [{ provider: null, providers: null }, false], [{ providers: 5, instructions: { $fn: 2 } }, false],
   ]) {
     const { tabs, take } = follower();
     tabs.fromClient({ t: "command", id: 1, name: "configureAgent", args });

@@ -56,13 +56,13 @@ function escapes(on) {
     const key = "sk-ant-esc/Zq9+Xw7vT5rP3kJ1mN";
     const slashed = key.replaceAll("/", "\\/");
     const coded = [...key].map((sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
-    const calls = [slashed, coded].flatMap((text) => [{ tool: "say", json: `{"text":"${text}"}` }, { tool: "fail", json: `{"${text}":"${text}"}` }, { tool: "print", args: {} }]);
+    const calls = [slashed, coded].flatMap((text) => [{ tool: "say", json: `{"text":"${text}","body":${JSON.stringify(`{"k":"${text}"}`)}}` }, { tool: "fail", json: `{"${text}":"${text}"}` }, { tool: "print", args: {} }]);
     const route = await t.raw(message(calls), message("Done."), plain(400, errorBody("invalid_request_error", "?").replace("?", coded)), plain(400, errorBody("invalid_request_error", "?").replace("?", slashed)));
     const page = await open(t, host);
     await page.evaluate(([key, ...written]) => {
       const register = (name, execute) => ws.tools.register({ name, description: "d", readOnly: true, inputSchema: { type: "object" }, execute });
       globalThis.ran = 0;
-      register("say", () => { ran++; return { text: key, inner: JSON.stringify({ [key]: key }) }; });
+      register("say", () => { ran++; return { text: key, inner: JSON.stringify({ [key]: key }), written: written.map((text) => ({ k: text, [text]: 1 })) }; });
       register("print", () => { ran++; return written.map((text) => `{"k":"${text}"}`).join("\n"); });
       register("fail", () => { ran++; throw new Error(`cannot ${JSON.stringify(key)}, ${written.join(", ")}`); });
     }, [key, slashed, coded]);

@@ -920,7 +920,7 @@ function tools(both) {
       controller.abort();
       out.signal = [withD, await names()];
       out.unregister = [ws.tools.unregister("b"), ws.tools.unregister("b"), await names()];
-      ws.tools.register(tool("e", "five", { readOnly: true, source: "External" }));
+      ws.tools.register(tool("e", "five", { readOnly: true, source: "External", explanation: () => "Say five?" }));
       await names();
       out.definitions = T.plain(ws.tools.definitions());
       return out;
@@ -934,7 +934,7 @@ function tools(both) {
     assert.deepEqual(seen.unregister, [true, false, "get_c"]);
     const [c, e] = seen.definitions;
     assert.deepEqual({ ...c, inputSchema: undefined }, { name: "get_c", title: "T", description: "Says three.", inputSchema: undefined, source: "Workspace", readOnly: true, available: true });
-    assert.deepEqual([e.source, e.readOnly], ["External", true]);
+    assert.deepEqual([e.source, e.readOnly, e.explains], ["External", true, true]);
     assert.equal(c.inputSchema.type, "object");
   });
 

@@ -150,6 +150,7 @@ function model(name) {
     const usage = { choices: [], usage: { prompt_tokens: 12, completion_tokens: 7 } };
     if (what === "throw" && patient && !thrown.has(said[0])) { thrown.add(said[0]); throw Object.assign(new Error("it broke"), { code: said[0] }); }
     if (what === "hold") { yield said[0]; await held(signal); }
+    if (what === "cite") return yield* [{ choices: [{ delta: { content: said[0], annotations: [{ type: "url_citation", url_citation: { url: "https://news.example/" } }] } }] }, usage];
     if (what !== "call") return yield* [what === "say" ? said[0] : "At last.", usage];
     const calls = said.flatMap((name, n) => (n % 2 ? [] : [{ index: n / 2, id: `call_${n / 2}`, type: "function", function: { name, arguments: JSON.stringify(said[n + 1]) } }]));
     yield* ["I see to it. ", { choices: [{ delta: { tool_calls: calls }, finish_reason: "tool_calls" }] }, usage];
@@ -302,6 +303,7 @@ async function tools() {
   // Text from outside, and where something is sent.
   answers.push(["always_allow"]);
   await run("tools", `Do: [["call","send",{"amount":9}]]`, { context: "From outside." });
+  await run("tools", `Do: [["cite","So the news say."]]`);
   await s.launch({ id: "form" });
   const json = { type: "object", properties: { day: { type: "string" } }, required: ["day"] };
   const schema = { "~standard": { version: 1, vendor: "acme", validate: (value) => (typeof value.day === "string" ? { value } : { issues: [{ message: "no day", path: ["day"] }] }), jsonSchema: { input: () => json } } };

@@ -91,6 +91,7 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
             Piece::Text(text) => decoder.push_text(text, sink),
         }
     };
+    mark(pump, call, decoder);
     match result {
         Ok(()) => {
             let usage = decoder.usage();
@@ -107,6 +108,11 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
             false
         }
     }
+}
+
+/// Marks a conversation whose provider has looked something up.
+fn mark(pump: &Pump, call: CallKey, decoder: &Decoder) {
+    pump.inner().harness.borrow_mut().looked_up(pump.now(), call, decoder.looked_up());
 }
 
 /// An answer is over: its body has ended, or the request has failed.
@@ -127,6 +133,7 @@ pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
             let _ = decoder.end(&mut |delta| {
                 pump.inner().harness.borrow_mut().delta(call, delta);
             });
+            mark(pump, call, &decoder);
             decoder.finish().map_err(|(error, answer)| (error, Some(answer)))
         }
         Err(error) => Err((error, Some(decoder.snapshot()))),

@@ -6,8 +6,10 @@
 use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::{CallKey, Input};
+use crate::journal::{Entry, Outside};
 use crate::model::{Delta, Usage};
 use crate::ports::Millis;
+use crate::session::Session;
 
 impl Harness {
     /// A piece of an answer. `false`: nobody wants it any more.
@@ -19,6 +21,23 @@ impl Harness {
     /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
     pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {
         self.runner.calls.flush(&mut self.core, &self.runner.setup, now, call, usage);
+    }
+
+    /// The provider has looked things up for an answer that still comes. `kinds`:
+    /// [`Decoder::looked_up`](crate::model::Decoder::looked_up). Before what comes with them is told, so that no text which
+    /// quotes them is kept without its mark.
+    pub fn looked_up(&mut self, now: Millis, call: CallKey, kinds: &[String]) {
+        self.core.set_now(now);
+        let Some(model) = self.runner.calls.models.get(call).filter(|_| !kinds.is_empty()) else { return };
+        let (session, run) = (model.session.clone(), model.run.clone());
+        let mut outside = Outside::default();
+        kinds.iter().for_each(|kind| outside.add(Outside::provider(kind)));
+        let known = |slot: &Session| {
+            outside.is_within(&slot.outside) && slot.run(&run).is_some_and(|run| run.outside)
+        };
+        if !self.core.session(&session).is_some_and(known) {
+            self.runner.settle(&mut self.core, &session, &run, &Entry::Marked { outside });
+        }
     }
 
     /// The head of an answer over HTTP has come. `true`: a model streams what follows, which goes to a decoder. `false`: it

@@ -45,6 +45,13 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// Whether a page can count all of it, as [`Usage::is_exact`].
+    pub fn is_exact(&self) -> bool {
+        let Sums { turns, usage, cost, known_cost, wall_ms } = *self;
+        let all = [turns, cost.unwrap_or_default(), known_cost, wall_ms];
+        usage.is_exact() && all.iter().all(|sum| *sum < 1 << 53)
+    }
+
     /// Adds what [`Entry::usage`] tells of one answer.
     pub fn add(&mut self, (usage, cost): (&Usage, Option<u64>)) {
         self.cost = match self.turns {
@@ -335,6 +342,12 @@ entries! {
             call: u64,
             /// The ids of the files.
             files: Value,
+        }
+        /// The provider has looked something up for an answer that is not whole yet: the model has read it, also where the
+        /// rest never comes.
+        Input Marked = "marked" {
+            /// Where what it has found comes from.
+            outside: Outside,
         }
         /// The model has answered.
         Input Answered = "answered" erasable true {
@@ -872,6 +885,7 @@ mod tests {
             Entry::SentBack { error: error.clone() },
             Entry::Called { call: 1 },
             Entry::KeyRefused { call: 1 },
+            Entry::Marked { outside: Outside::of("provider:web_search_call") },
             Entry::FilesGone { call: 1, files: json!(["file_1"]) },
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),

@@ -15,6 +15,7 @@
 //! | `unknown` | a page that was written before there were marks, or what is left of something damaged |
 
 use crate::json;
+use crate::work;
 use serde_json::Value;
 
 /// The origins of the text from outside that something holds. Empty: it holds none.
@@ -41,6 +42,11 @@ impl Outside {
         Outside(vec![["tool:", name].concat()])
     }
 
+    /// The name of what a provider has looked up.
+    pub fn provider(kind: &str) -> String {
+        ["provider:", kind].concat()
+    }
+
     /// Whether nothing is from outside.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -49,22 +55,22 @@ impl Outside {
     /// Takes up one more.
     pub fn add(&mut self, name: String) {
         if let Err(at) = self.0.binary_search(&name) {
+            // Those behind it are moved.
+            work::did(1 + (self.0.len() - at) as u64 / 16);
             self.0.insert(at, name);
         }
     }
 
     /// Takes up those of another.
     pub fn join(&mut self, other: &Outside) {
-        for name in &other.0 {
-            if !self.0.contains(name) {
-                self.add(name.clone());
-            }
-        }
+        work::did(other.0.len() as u64);
+        other.0.iter().for_each(|name| self.add(name.clone()));
     }
 
     /// Whether all of these are among those of another.
     pub fn is_within(&self, other: &Outside) -> bool {
-        self.0.iter().all(|name| other.0.contains(name))
+        work::did(self.0.len() as u64);
+        self.0.iter().all(|name| other.0.binary_search(name).is_ok())
     }
 
     /// A list of texts.
@@ -72,13 +78,11 @@ impl Outside {
         self.0.as_slice().into()
     }
 
-    /// Reads such a list, in whatever order.
+    /// Reads such a list. In another order, or with a name twice, it is not what was written.
     pub fn from_json(value: &Value) -> Option<Outside> {
         let names = json::texts(value)
             .filter(|names| value.as_array().is_some_and(|all| all.len() == names.len()))?;
-        let mut outside = Outside::default();
-        names.into_iter().for_each(|name| outside.add(name));
-        Some(outside)
+        names.is_sorted_by(|name, next| name < next).then_some(Outside(names))
     }
 }
 
@@ -86,6 +90,10 @@ impl Outside {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn marks(names: &[&str]) -> Outside {
+        Outside::from_json(&json!(names)).unwrap()
+    }
 
     #[test]
     fn marks_are_joined_each_once_and_in_order() {
@@ -96,7 +104,13 @@ mod tests {
         assert_eq!(outside.to_json(), json!(["context", "tool:a", "tool:fetch"]));
         assert!(Outside::tool("a").is_within(&outside) && !outside.is_within(&Outside::tool("a")));
         assert!(Outside::default().is_within(&Outside::default()));
-        assert_eq!(Outside::from_json(&json!(["tool:fetch", "context", "tool:a", "context"])), Some(outside));
+        assert_eq!(Outside::from_json(&outside.to_json()), Some(outside.clone()));
+        let mut both = marks(&["a", "context", "tool:b", "tool:z"]);
+        both.join(&outside);
+        assert_eq!(both, marks(&["a", "context", "tool:a", "tool:b", "tool:fetch", "tool:z"]));
+        for other in [json!(["b", "a"]), json!(["a", "a"])] {
+            assert_eq!(Outside::from_json(&other), None, "{other}");
+        }
         assert_eq!((Outside::from_json(&json!("a")), Outside::from_json(&json!(["a", 1]))), (None, None));
     }
 }

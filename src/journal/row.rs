@@ -6,12 +6,16 @@
 //! are kept.
 
 use super::{Entry, FORMAT};
+
 use crate::error::ErrorInfo;
 use crate::json::{self, Reader, json};
 use crate::object::Object;
 use crate::ports::{Millis, signed_row};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+/// The first format whose rows have marks of text from outside.
+const MARKED: u64 = 2;
 
 /// The hash before the first row.
 pub const GENESIS: &str = "";
@@ -229,6 +233,11 @@ impl Row {
     /// Whether it is in an older format than what is written today.
     pub fn is_older(&self) -> bool {
         Header::parse(&self.header).is_some_and(|(version, _)| version < FORMAT)
+    }
+
+    /// Whether it was written before there were marks of text from outside.
+    pub fn has_no_marks(&self) -> bool {
+        Header::parse(&self.header).is_some_and(|(version, _)| version < MARKED)
     }
 
     /// Whether it puts something on record, by its header alone.

@@ -394,7 +394,8 @@ fn block_start(
             };
             (content, &["type", "id", "name", "input"][..])
         }
-        _ => {
+        kind => {
+            answer.looks_up(kind);
             let content = Content::Raw { json: json.into(), input: String::new(), changes: Vec::new() };
             answer.begin(Part::new(index(event).unwrap_or(u32::MAX), content));
             return Ok(());
@@ -453,6 +454,7 @@ fn block_delta(
         ("citations_delta", Some(part)) => {
             if let (Content::Text(_), Some(citation)) = (&part.body, delta.get("citation")) {
                 part.add_citation(citation);
+                answer.looks_up("citations");
             }
         }
         // A delta that came after this was written: it can only matter to a block that did too.

@@ -9,7 +9,7 @@
 use super::alike::addresses;
 use super::errors::too_large;
 use super::json::{Members, is_object, push_string};
-use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls};
+use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls, looked_up};
 use crate::error::ErrorInfo;
 use crate::json::push_text;
 use crate::list::Listed;
@@ -42,6 +42,8 @@ pub(super) struct Assembler {
     pub(super) id: Option<String>,
     /// What the provider added to the whole answer, as a JSON object; empty: nothing. A raw block at its end.
     pub(super) extra: String,
+    /// What kinds of things the provider has looked up for it, each once.
+    pub(super) looked_up: Vec<String>,
 }
 
 /// How much is taken of an answer. What is more ends it with `too_large`.
@@ -237,6 +239,13 @@ impl Assembler {
             }
             Some(Over::Calls) => too_large(what, calls, "tool calls", "callsPerAnswer"),
         })
+    }
+
+    /// The provider has looked something of this kind up.
+    pub(super) fn looks_up(&mut self, kind: &str) {
+        if let Some(kind) = looked_up(kind).filter(|kind| !self.looked_up.contains(kind)) {
+            self.looked_up.push(kind);
+        }
     }
 
     /// The place of the latest block that is like this. Nearly always it is the last.

@@ -213,6 +213,11 @@ impl Decoder {
         self.events.stream.usage(&self.events.answer)
     }
 
+    /// What kinds of things the provider has looked up for it so far, each once.
+    pub fn looked_up(&self) -> &[String] {
+        &self.events.answer.looked_up
+    }
+
     /// What has come so far, for an interrupt: `stop` is `None`, tool calls that are still open are left out.
     pub fn snapshot(&self) -> Answer {
         let mut answer = self.events.answer.clone();
@@ -382,6 +387,66 @@ mod tests {
                 println!("{} {name}, {read} a read: {few} and {many} %", wire.as_str());
                 assert!(many <= 400 && many <= few + few / 4, "{} {name}: {few} and {many} %", wire.as_str());
             }
+        }
+    }
+
+    // ------------------------------------------------------------ what a provider looks up
+
+    /// As soon as it begins: the answer may be cut before its end.
+    #[test]
+    fn what_a_provider_looks_up_is_known_at_once() {
+        let begins =
+            |item: Value| json!({ "type": "response.output_item.added", "output_index": 0, "item": item });
+        let block =
+            |block: Value| json!({ "type": "content_block_start", "index": 0, "content_block": block });
+        let cites = json!({ "type": "citations_delta", "citation": { "url": "u" } });
+        let chat = |delta: Value| json!({ "choices": [{ "delta": delta }] });
+        for (wire, events, kinds) in [
+            (Wire::Anthropic, vec![block(json!({ "type": "server_tool_use" }))], &["server_tool_use"][..]),
+            (
+                Wire::Anthropic,
+                vec![
+                    block(json!({ "type": "text", "text": "" })),
+                    json!({ "type": "content_block_delta", "index": 0, "delta": cites }),
+                    json!({ "type": "content_block_delta", "index": 0, "delta": cites }),
+                ],
+                &["citations"],
+            ),
+            (Wire::Anthropic, vec![block(json!({ "type": "redacted_thinking", "data": "x" }))], &[]),
+            (
+                Wire::OpenAiResponses,
+                vec![
+                    begins(json!({ "type": "web_search_call" })),
+                    begins(json!({ "type": "file_search_call" })),
+                ],
+                &["web_search_call", "file_search_call"],
+            ),
+            (Wire::OpenAiResponses, vec![begins(json!({ "type": "reasoning" }))], &[]),
+            (
+                Wire::OpenAiResponses,
+                vec![json!({ "type": "response.output_text.annotation.added", "annotation": {} })],
+                &["annotations"],
+            ),
+            (
+                Wire::OpenAiChat,
+                vec![chat(json!({ "content": "a", "annotations": [{ "type": "url_citation" }] }))],
+                &["annotations"],
+            ),
+            (
+                Wire::OpenAiChat,
+                vec![
+                    json!({ "choices": [{ "delta": { "content": "a" } }], "citations": [], "search_results": null }),
+                    json!({ "choices": [{ "delta": { "content": "b" } }], "citations": ["u"] }),
+                ],
+                &["citations"],
+            ),
+            (Wire::OpenAiChat, vec![chat(json!({ "reasoning_details": [{ "text": "hm" }] }))], &[]),
+        ] {
+            let mut decoder = Decoder::new(wire);
+            for event in &events {
+                decoder.push(format!("data: {event}\n\n").as_bytes(), &mut |_| ()).unwrap();
+            }
+            assert_eq!(decoder.looked_up(), kinds, "{events:?}");
         }
     }
 

@@ -85,6 +85,12 @@ pub enum Block {
     Raw(String),
 }
 
+/// A kind of block that only its provider understands, where that is something it has looked up.
+fn looked_up(kind: &str) -> Option<String> {
+    const OWN: [&str; 3] = ["redacted_thinking", "reasoning", "compaction"];
+    (!OWN.contains(&kind)).then(|| kind.into())
+}
+
 impl Block {
     /// Whether a page shows it: text and thinking with something in them, and tool calls. [`Delta::part`]
     /// counts these.
@@ -99,7 +105,6 @@ impl Block {
     /// What kind of thing a provider has looked up for the model, where this block says that it did. What it says of its own
     /// thinking, and of what it has shortened, is the model's.
     pub fn from_outside(&self) -> Option<String> {
-        const OWN: [&str; 3] = ["redacted_thinking", "reasoning", "compaction"];
         let (Block::Raw(json) | Block::Extra(json)) = self else { return None };
         let value = crate::json::parse(json)?;
         if let Block::Extra(_) = self {
@@ -108,8 +113,10 @@ impl Block {
             };
             return ["citations", "annotations"].iter().find(cites).map(|name| (*name).into());
         }
-        let kind = value.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
-        (!OWN.contains(&kind)).then(|| kind.into())
+        match value.get("type").and_then(serde_json::Value::as_str) {
+            None if value.get(openai::DETAILS).is_some() => None,
+            kind => looked_up(kind.unwrap_or_default()),
+        }
     }
 
     /// Its text or thinking.

@@ -257,7 +257,7 @@ impl Stream {
         } else if self.custom && !matches!(chunk.node("choices"), Node::List(_)) {
             return Err(protocol("the custom provider yielded an object without choices"));
         }
-        let mut appends = true;
+        let mut appends = !cites(&chunk, answer);
         for choice in chunk.node("choices").items().iter().filter_map(Node::members) {
             if choice.number("index").unwrap_or(0) != 0 {
                 continue;
@@ -304,12 +304,21 @@ impl Stream {
         }
         let refusal = piece.text("refusal");
         self.refusal.push_str(&refusal);
-        let mut appends = details.is_none() && refusal.is_empty();
+        let cites = cites(piece, answer);
+        let mut appends = details.is_none() && refusal.is_empty() && !cites;
         for fragment in piece.node("tool_calls").items().iter().filter_map(Node::members) {
             appends &= call_fragment(fragment, answer, sink);
         }
         appends
     }
+}
+
+/// Hosts that search the web say where they have read: in the piece (`annotations`), or beside the choices. Whether this does.
+fn cites(members: &Members<'_>, answer: &mut Assembler) -> bool {
+    let said = ["annotations", "citations", "search_results"]
+        .into_iter()
+        .find(|name| members.get(name).is_some_and(|list| !matches!(list, "[]" | "null")));
+    said.map(|name| answer.looks_up(name)).is_some()
 }
 
 /// A part of content that is an array: `{type: "text", text}` or `{type: "thinking", thinking: [{text}]}`.

@@ -287,6 +287,10 @@ impl wire::Stream for Stream {
                 }
                 Ok(())
             }
+            "response.output_text.annotation.added" => {
+                answer.looks_up(ANNOTATIONS);
+                Ok(())
+            }
             "response.created" | "response.queued" | "response.in_progress" => {
                 identify(&event.object("response"), answer);
                 Ok(())
@@ -391,7 +395,8 @@ fn item_begins(index: u32, json: &str, answer: &mut Assembler, sink: &mut dyn Fn
             let at = answer.begin(Part::new(index, body));
             answer.announce(at, sink);
         }
-        _ => {
+        kind => {
+            answer.looks_up(kind);
             raw_at(index, answer);
         }
     }

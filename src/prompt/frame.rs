@@ -4,7 +4,7 @@
 //! between them. What an outsider wrote loses the characters that people do not see. Leaves to others: protection. A
 //! model may believe what it reads all the same. What it may do about it is the gate's affair.
 
-use crate::find;
+use crate::find::{self, hidden};
 use crate::tools::Source;
 
 /// A result between two lines with the session's mark.
@@ -61,25 +61,6 @@ fn end_of_sequence(chars: &mut std::str::Chars<'_>) {
 fn end_of_string(chars: &mut std::str::Chars<'_>) {
     if chars.find(|c| matches!(c, '\u{7}' | '\u{1b}')) == Some('\u{1b}') {
         chars.next();
-    }
-}
-
-/// Whether nobody sees a character, or it turns the order of a line around. Line ends and tabs are seen.
-pub(crate) fn hidden(c: char) -> bool {
-    match c {
-        '\n' | '\t' | '\r' => false,
-        '\u{ad}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        // Not the last two, which say how an emoji looks.
-        | '\u{fe00}'..='\u{fe0d}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}' => true,
-        _ => c.is_control(),
     }
 }
 

@@ -8,7 +8,6 @@ mod frame;
 mod skills;
 
 pub use frame::framed;
-pub(crate) use frame::hidden;
 pub use skills::{Scope, Skill, from_rows, merged, offered, record, skill, to_row};
 
 use crate::find;

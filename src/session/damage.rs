@@ -36,6 +36,11 @@ impl Damage {
     pub fn json(&self) -> Value {
         Object::new().number("seq", self.seq).text("why", &self.why).done()
     }
+
+    /// Reads that.
+    pub fn read(value: &Value) -> Option<Damage> {
+        Some(Damage { seq: value.get("seq")?.as_u64()?, why: value.get("why")?.as_str()?.into() })
+    }
 }
 
 /// Rows that are missing or not to be believed, one behind the other.

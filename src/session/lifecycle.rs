@@ -16,10 +16,10 @@ use super::record::{
 };
 use super::transitions::{Cause, Status, go, next};
 use crate::error::{Code, ErrorInfo};
+use crate::find::unseen;
 use crate::journal::redact;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::prompt::hidden;
 use crate::protocol::args::SHORT;
 use serde_json::Value;
 
@@ -794,7 +794,7 @@ fn held_by(pid: Option<u64>, endpoint_url: Option<&str>) -> Object {
 
 /// Whether a session may have this id: `bench` and `play` take "all" for each of them.
 pub(super) fn check_id(id: &str) -> Result<(), ErrorInfo> {
-    if id.len() <= ID && id != "all" && !id.chars().any(|c| c.is_control() || hidden(c)) {
+    if id.len() <= ID && id != "all" && !id.chars().any(|c| c.is_control() || unseen(c)) {
         return Ok(());
     }
     Err(ErrorInfo::new(

@@ -48,7 +48,7 @@ use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
 use crate::rooms::{Room, enter};
 use crate::run::{Budget, Budgets, CallState, Ended, Outcome, Output, Prompt, Rules, Run};
-use crate::tools::{Caller, Facts, Grant, Policy, Registry, Source};
+use crate::tools::{Caller, Facts, Grant, Origin, Policy, Registry, Source};
 use keeping::Keeping;
 use record::Record;
 use serde_json::Value;
@@ -372,6 +372,9 @@ impl Session {
                 header.seq, header.kind
             )));
         }
+        if self.is_of_a_page(header, entry) && row.has_no_marks() {
+            self.outside.add(Outside::UNKNOWN.into());
+        }
         self.seq = header.seq;
         self.hash = row.hash().into();
         // The conversation's mark comes from the row that it begins with: nobody knows it before.
@@ -380,6 +383,15 @@ impl Session {
             self.mark = self.hash.get(..MARK).unwrap_or_default().into();
         }
         Ok(())
+    }
+
+    /// Whether an entry is what a page tool has said.
+    fn is_of_a_page(&self, header: &Header, entry: Option<&Entry>) -> bool {
+        let Some(Entry::Returned { tool_call, .. }) = entry else { return false };
+        let run = header.run.as_deref().and_then(|run| self.run(run));
+        let call = run.and_then(|run| run.call(tool_call));
+        call.and_then(|call| self.tools.get(&call.name))
+            .is_some_and(|tool| tool.definition.origin == Origin::Page)
     }
 
     /// The head: a cache of the fold, written with every commit.
@@ -693,10 +705,11 @@ impl Session {
                 self.outside.join(outside);
                 run.comes_from(tool_call, if outside.is_empty() { source } else { Source::External });
             }
+            Entry::Marked { outside } => self.outside.join(outside),
             // What a provider has looked up for the model, the model has read.
             Entry::Answered { blocks, .. } => {
                 for kind in blocks.iter().filter_map(Block::from_outside) {
-                    self.outside.add(["provider:", &kind].concat());
+                    self.outside.add(Outside::provider(&kind));
                     run.outside = true;
                 }
             }

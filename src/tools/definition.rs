@@ -298,6 +298,7 @@ impl Definition {
             .flag("available", available)
             .maybe_text("capability", self.capability.as_deref())
             .maybe_text("title", self.title.as_deref())
+            .maybe("explains", self.explanation.map(|_| true.into()))
             .done()
     }
 
@@ -616,6 +617,8 @@ mod tests {
                 "available": true,
             })
         );
+        let explained = Definition::parse(&with("explanation", json!({ "$fn": 4 }))).unwrap();
+        assert_eq!(explained.to_json(false)["explains"], true);
     }
 
     #[test]

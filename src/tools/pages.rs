@@ -8,7 +8,7 @@
 use super::definition::{Definition, Origin, Source};
 use super::result::MAX_RESULT_BYTES;
 use crate::error::{Code, ErrorInfo};
-use crate::find;
+use crate::find::{self, unseen};
 use crate::journal::Outside;
 use crate::json::json;
 use crate::list::Listed;
@@ -216,10 +216,13 @@ static TOOLS: [Tool; 12] = [
 /// The tool that puts a new text in place of a page's.
 const UPDATE_CONTENT: &str = "update_page_content";
 
-/// Whether a call leaves nothing of a page's text.
-pub fn empties(name: &str, args: &Value) -> bool {
+/// The tool that deletes a page.
+pub(super) const DELETE: &str = "delete_page";
+
+/// Whether a call leaves nothing of a page's text, or nothing that a person can see.
+pub(super) fn empties(name: &str, args: &Value) -> bool {
     let content = args.get("content").and_then(Value::as_str);
-    name == UPDATE_CONTENT && content.is_some_and(|text| text.trim().is_empty())
+    name == UPDATE_CONTENT && content.is_some_and(|text| text.chars().all(|c| c.is_whitespace() || unseen(c)))
 }
 
 /// Whether a tool takes away what a page says.

@@ -7,7 +7,7 @@
 
 use super::definition::{Definition, OnResume, Origin};
 use super::gate::{Checked, gate};
-use super::pages::empties;
+use super::pages::{DELETE, empties};
 use super::policy::{Policy, bound_to, destination, fingerprint};
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
@@ -86,11 +86,6 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Whether it is for this tool, as it is now.
-    fn covers(&self, tool: &Definition) -> bool {
-        self.tool == tool.name && self.definition == fingerprint(tool)
-    }
-
     /// Whether a person has seen where this call sends something. A tool that does not say where: whether that person has
     /// seen each origin of the text from outside.
     fn foresees(&self, destination: Option<&str>, outside: &Outside) -> bool {
@@ -185,15 +180,7 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
         let error = ErrorInfo::new(Code::ToolFailed, message);
         return Permit::Refuse(error.hint("do something else, or tell the person"));
     }
-    let grants = facts.grants.iter().filter(|grant| grant.covers(tool)).list();
-    let outside = match facts.caller {
-        Caller::Model { outside } if !outside.is_empty() => {
-            let destination = destination(tool, &checked.args);
-            !grants.iter().any(|grant| grant.foresees(destination.as_deref(), outside))
-        }
-        _ => false,
-    };
-    let (mut verdict, mut reason) = facts.policy.verdict_on(tool, destroys(tool, &checked.args), outside);
+    let Judged { mut verdict, mut reason, granted } = by_rules(tool, &checked.args, facts);
     if facts.policy.decides && verdict != Verdict::Deny {
         match answers.judged {
             None => return Permit::Consult(checked, reason),
@@ -202,7 +189,6 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
             Some(judged) => (verdict, reason) = (judged, AskReason::Decide),
         }
     }
-    let granted = !(grants.is_empty() || outside && tool.open_world);
     match verdict {
         Verdict::Deny => Permit::Refuse(not_allowed(tool, by_page)),
         Verdict::Ask if !granted => ask(checked, answers, reason),
@@ -210,9 +196,58 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
     }
 }
 
-/// Whether what a call takes away may be gone for good. A page that is emptied is as gone as one that is deleted.
-fn destroys(tool: &Definition, args: &Value) -> bool {
-    tool.destructive || tool.origin == Origin::Page && empties(&tool.name, args)
+/// What is said of a call before anybody is asked about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged {
+    /// What the rules say.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: AskReason,
+    /// Whether a person has always allowed it.
+    granted: bool,
+}
+
+impl Judged {
+    /// The higher, the less may be done.
+    fn strictness(self) -> u8 {
+        match self.verdict {
+            Verdict::Allow => 0,
+            Verdict::Ask if self.granted => 1,
+            Verdict::Ask => 2,
+            Verdict::Deny => 3,
+        }
+    }
+}
+
+/// What the rules say of a call. One that leaves nothing of a page's text is as strictly judged as the call that deletes it,
+/// because its text is as gone.
+pub fn by_rules(tool: &Definition, args: &Value, facts: &Facts<'_>) -> Judged {
+    let own = judged(tool, args, facts);
+    if tool.origin != Origin::Page || !empties(&tool.name, args) {
+        return own;
+    }
+    let deleting = facts.tools.get(DELETE).map(|tool| judged(&tool.definition, args, facts));
+    let unknown = Judged { verdict: Verdict::Ask, reason: AskReason::Destructive, granted: false };
+    let other = deleting.unwrap_or(unknown);
+    if own.strictness() > other.strictness() { own } else { other }
+}
+
+fn judged(tool: &Definition, args: &Value, facts: &Facts<'_>) -> Judged {
+    let mut grants = facts.grants.iter().filter(|grant| grant.tool == tool.name).list();
+    if !grants.is_empty() {
+        // For the tool as it is now.
+        let definition = fingerprint(tool);
+        grants.retain(|grant| grant.definition == definition);
+    }
+    let outside = match facts.caller {
+        Caller::Model { outside } if !outside.is_empty() => {
+            let destination = destination(tool, args);
+            !grants.iter().any(|grant| grant.foresees(destination.as_deref(), outside))
+        }
+        _ => false,
+    };
+    let (verdict, reason) = facts.policy.verdict(tool, outside);
+    Judged { verdict, reason, granted: !(grants.is_empty() || outside && tool.open_world) }
 }
 
 /// A person is asked, as soon as the tool has said what about.

@@ -11,6 +11,7 @@ use crate::journal::{AskReason, Process, Verdict, sha256};
 use crate::json::{json, texts};
 use crate::list::Listed;
 use crate::object::Object;
+use crate::work;
 use serde_json::Value;
 
 /// The rules, as the configuration gives them.
@@ -99,18 +100,15 @@ impl Policy {
     /// What the rules say of a tool, and why. `outside`: text from outside may have asked for it, and no person has allowed
     /// that.
     pub fn verdict(&self, tool: &Definition, outside: bool) -> (Verdict, AskReason) {
-        self.verdict_on(tool, tool.destructive, outside)
-    }
-
-    /// The same of a call. `destroys`: what it takes away may be gone for good.
-    pub fn verdict_on(&self, tool: &Definition, destroys: bool, outside: bool) -> (Verdict, AskReason) {
         let named = |rules: &[(String, Verdict)], name: &str| {
             rules.iter().find(|(rule, _)| rule == name).map(|(_, verdict)| *verdict)
         };
         let by_capability = tool.capability.as_deref().and_then(|name| named(&self.by_capability, name));
         let (verdict, why) = match named(&self.tools, &tool.name).or(by_capability) {
             Some(verdict) => (verdict, AskReason::Policy),
-            None if destroys && self.default != Some(Verdict::Deny) => (Verdict::Ask, AskReason::Destructive),
+            None if tool.destructive && self.default != Some(Verdict::Deny) => {
+                (Verdict::Ask, AskReason::Destructive)
+            }
             None => (self.default.unwrap_or(Verdict::Allow), AskReason::Policy),
         };
         match verdict {
@@ -137,6 +135,7 @@ pub fn fingerprint(tool: &Definition) -> String {
     for name in &tool.destination {
         parts.extend(["\n", name]);
     }
+    work::did(parts.iter().map(|part| part.len() as u64 / 32).sum());
     sha256(&parts)
 }
 

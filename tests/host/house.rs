@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 19] = [
+const ROOMS: [&str; 20] = [
     "rooms",
     "find",
     "list",
     "maps",
+    "work",
     "json",
     "object",
     "error",

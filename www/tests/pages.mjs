@@ -145,4 +145,19 @@ export const tests = {
     await page.getByRole("button", { name: /Show more/ }).click();
     await page.waitForFunction((n) => document.querySelectorAll(".page-text p").length > n, count);
   },
+
+  async "a page that is one long line is shown in parts too"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await page.getByRole("treeitem", { name: "Chapter 1" }).click();
+    await title(page, "Chapter 1");
+    await page.getByTestId("edit-page").click();
+    await page.getByTestId("page-editor").fill("word ".repeat(12_000));
+    await page.getByTestId("save-page").click();
+    const length = () => document.querySelector(".page-text")?.textContent.length ?? 0;
+    await page.waitForFunction(`(${length})() > 30_000`);
+    assert.ok((await page.evaluate(length)) < 59_000);
+    await page.getByRole("button", { name: /Show more/ }).click();
+    await page.waitForFunction(`(${length})() > 59_000`);
+  },
 };

@@ -10,7 +10,7 @@ use crate::harness::calls::{CallOwner, Calls, LiveCall};
 use crate::harness::core::told::Told;
 use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::setup::Setup;
-use crate::journal::{Answer, AskReason, Entry, Word};
+use crate::journal::{Answer, AskReason, Entry, Outside, Word};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
@@ -216,7 +216,8 @@ pub(in crate::harness) fn request_about(
     request: &str,
     reason: AskReason,
 ) -> Object {
-    request_of((&call.id(), &call.tool, tool), args, &call.answers, request, &reason.into())
+    let none = Outside::default();
+    request_of((&call.id(), &call.tool, tool), args, &call.answers, request, &reason.into(), &none)
 }
 
 /// The questions of a run that wait for a person: none while it is put aside.
@@ -234,6 +235,7 @@ pub(in crate::harness) fn request_of(
     answers: &Answers,
     request: &str,
     reason: &Word<AskReason>,
+    outside: &Outside,
 ) -> Object {
     let title = tool.and_then(|tool| tool.title.as_deref());
     let explained = answers.explained.as_deref().filter(|text| !text.is_empty());
@@ -249,6 +251,9 @@ pub(in crate::harness) fn request_of(
         .text("explanation", &what)
         .maybe_text("warning", warning(reason.known()))
         .text("reason", reason.as_str());
+    if !outside.is_empty() {
+        object.value("outside", outside.to_json());
+    }
     object
 }
 
@@ -298,9 +303,5 @@ fn told_question(
     // The tool may be gone since.
     let tool = folded.tools.get(&call.name).map(|tool| &tool.definition);
     let of = (&*call.id, &*call.name, tool);
-    let mut request = request_of(of, &args, &call.answers, &question.id, &question.reason);
-    if !question.outside.is_empty() {
-        request.value("outside", question.outside.to_json());
-    }
-    request.done()
+    request_of(of, &args, &call.answers, &question.id, &question.reason, &question.outside).done()
 }

@@ -136,9 +136,13 @@ impl Core {
         for id in self.sessions.ids() {
             let Some(slot) = self.sessions.get_mut(&id) else { continue };
             if slot.written != slot.session.seq() {
+                let is_first = slot.written == 0;
                 slot.written = slot.session.seq();
                 let head = Head::of(&slot.session, self.now);
                 self.outbox.write(signed_head(&id, &head));
+                if is_first && let Some(row) = self.named(&id) {
+                    self.outbox.write(row);
+                }
                 if tasks::is_task(&id) {
                     self.write_task(&id, &head);
                 }
@@ -176,7 +180,10 @@ impl Core {
     /// A session is not what was written, and where: that counts for all that is told of it later, until it was read whole
     /// again. Nobody takes it until then; in one that is at hand work goes on.
     pub(in crate::harness) fn set_aside(&mut self, session: &str, damage: Damage) {
-        self.sessions.change(session, |slot| (slot.tampered, slot.damage) = (true, Some(damage)));
+        if self.sessions.damage(session) != Some(&damage) {
+            self.sessions.set_aside(session, damage);
+            self.keep_verdict(session);
+        }
     }
 
     /// The same where no more is known of the place than this.

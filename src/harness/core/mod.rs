@@ -7,6 +7,7 @@
 pub(in crate::harness) mod arrival;
 mod at_hand;
 pub(in crate::harness) mod integrity;
+pub(in crate::harness) mod named;
 pub(in crate::harness) mod operators;
 pub(in crate::harness) mod outbox;
 pub(in crate::harness) mod refused;

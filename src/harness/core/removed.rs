@@ -7,6 +7,8 @@
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;
 use crate::harness::core::integrity::Head;
+use crate::harness::core::named::unnamed;
+use crate::harness::core::outbox::Outbox;
 use crate::harness::core::refused::no_session_for;
 use crate::ports::{Millis, Table, Write};
 use crate::protocol::Command;
@@ -39,9 +41,7 @@ impl Core {
     /// Removes a session that was changed from outside, at once: nothing in it says whose it is, and there is nothing to
     /// bring back.
     pub(in crate::harness) fn remove_broken(&mut self, session: &str) {
-        for table in [Table::Entries, Table::Heads, Table::Drafts] {
-            self.outbox.write(delete(table, session));
-        }
+        erase(&mut self.outbox, session);
         // What else there is of it goes with the removed ones.
         self.sessions.set_head(session, Head::parse(r#"{"removed":0}"#));
         self.forget_integrity(session);
@@ -52,6 +52,14 @@ impl Core {
 
 /// How long a removal can be undone, in milliseconds.
 pub(in crate::harness) const UNDO_MS: Millis = 10_000;
+
+/// All rows of a session go.
+pub(in crate::harness) fn erase(outbox: &mut Outbox, session: &str) {
+    for table in [Table::Entries, Table::Heads, Table::Drafts] {
+        outbox.write(delete(table, session));
+    }
+    outbox.write(unnamed(session));
+}
 
 /// All rows of a session in a table go.
 pub(in crate::harness) fn delete(table: Table, session: &str) -> Write {

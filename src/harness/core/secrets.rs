@@ -19,6 +19,8 @@ use serde_json::Value;
 const REDACTED: &str = "[REDACTED]";
 /// From which length on a part of a key goes, in bytes.
 const PART: usize = 12;
+/// A JSON text may be a text of another one: so deep it may lie, and a key with escapes is still found in it.
+const DEPTH: u32 = 4;
 
 /// Every key that was ever given: what is on its way may still name an earlier one.
 #[derive(Debug, Default)]
@@ -52,24 +54,29 @@ impl Secrets {
         if text.as_bytes().contains(&b'\\') { self.scrub_escaped(text) || found } else { found }
     }
 
-    /// The same of keys that are written with escapes: `\u0073k-…`, `a\/b`.
+    /// The same of keys that are written with escapes: `\u0073k-…`, `a\/b`. Also in a JSON text that is a text of another.
     fn scrub_escaped(&self, text: &mut String) -> bool {
         let mut found = false;
-        let (mut plain, mut places) = unescaped(text);
-        for secret in &self.0 {
-            let (mut clean, mut rest, mut kept) = (String::new(), 0, 0);
-            while let Some(at) = plain.get(rest..).and_then(|plain| find::position(plain, secret)) {
-                let begins = places.get(rest + at).copied().unwrap_or_default();
-                rest += at + secret.len();
-                clean.push_str(text.get(kept..begins).unwrap_or_default());
-                clean.push_str(REDACTED);
-                kept = places.get(rest).copied().unwrap_or(text.len());
+        for depth in 1..=DEPTH {
+            let (mut plain, mut places) = unescaped(text, depth);
+            for secret in &self.0 {
+                let (mut clean, mut rest, mut kept) = (String::new(), 0, 0);
+                while let Some(at) = plain.get(rest..).and_then(|plain| find::position(plain, secret)) {
+                    let begins = places.get(rest + at).copied().unwrap_or_default();
+                    rest += at + secret.len();
+                    clean.push_str(text.get(kept..begins).unwrap_or_default());
+                    clean.push_str(REDACTED);
+                    kept = places.get(rest).copied().unwrap_or(text.len());
+                }
+                if kept > 0 {
+                    clean.push_str(text.get(kept..).unwrap_or_default());
+                    *text = clean;
+                    found = true;
+                    (plain, places) = unescaped(text, depth);
+                }
             }
-            if kept > 0 {
-                clean.push_str(text.get(kept..).unwrap_or_default());
-                *text = clean;
-                found = true;
-                (plain, places) = unescaped(text);
+            if !plain.contains('\\') {
+                break;
             }
         }
         found
@@ -157,21 +164,29 @@ impl Secrets {
     }
 
     /// Takes the keys out of a text that grows, from a place on, and gives up to where it can be told: what may be the
-    /// beginning of a key waits for more, unless this is the `last` of it.
+    /// beginning of a key waits for more, as does half an escape, unless this is the `last` of it.
     pub fn tellable(&self, text: &mut String, from: usize, last: bool) -> usize {
-        let mut held = 0;
-        for secret in &self.0 {
-            let Some(news) = text.get(from..) else { continue };
-            if find::has(news, secret) {
-                let clean = find::replace(news, secret, REDACTED);
-                text.truncate(from);
-                text.push_str(&clean);
-            }
-            let Some(news) = text.get(from..) else { continue };
-            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| news.ends_with(beginning));
-            held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
+        let Some(news) = text.get(from..) else { return text.len() };
+        let mut news = news.to_owned();
+        if self.scrub(&mut news) {
+            text.truncate(from);
+            text.push_str(&news);
         }
-        text.len() - if last { 0 } else { held }
+        if last || self.0.is_empty() {
+            return text.len();
+        }
+        let half = news
+            .bytes()
+            .rposition(|byte| byte == b'\\')
+            .filter(|at| is_half(news.get(*at..).unwrap_or_default()));
+        let whole = news.get(..half.unwrap_or(news.len())).unwrap_or_default();
+        let (plain, places) = unescaped(whole, 1);
+        let held = |secret: &String| {
+            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| plain.ends_with(beginning));
+            (1..secret.len().min(plain.len() + 1)).rev().find(begins).unwrap_or(0)
+        };
+        let held = self.0.iter().map(held).max().unwrap_or(0);
+        from + places.get(plain.len() - held).copied().unwrap_or_default()
     }
 }
 
@@ -192,8 +207,9 @@ fn shared(text: &str, secret: &str) -> usize {
     }
 }
 
-/// A text without the escapes of JSON, and for each of its bytes, and for its end, the place where that stands in the text.
-fn unescaped(text: &str) -> (String, Vec<usize>) {
+/// A text without the escapes of JSON, so deep, and for each of its bytes, and for its end, the place where that stands in
+/// the text.
+fn unescaped(text: &str, depth: u32) -> (String, Vec<usize>) {
     let (mut plain, mut places) = (String::new(), Vec::new());
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -204,7 +220,21 @@ fn unescaped(text: &str) -> (String, Vec<usize>) {
         at += length;
     }
     places.push(at);
+    if depth > 1 {
+        let (deeper, mut inner) = unescaped(&plain, depth - 1);
+        inner.iter_mut().for_each(|at| *at = places.get(*at).copied().unwrap_or_default());
+        return (deeper, inner);
+    }
     (plain, places)
+}
+
+/// Whether an escape begins here and is not whole.
+fn is_half(rest: &str) -> bool {
+    match rest.as_bytes() {
+        [b'\\'] => true,
+        [b'\\', b'u', digits @ ..] => digits.len() < 4 && digits.iter().all(u8::is_ascii_hexdigit),
+        _ => false,
+    }
 }
 
 /// The character that an escape at the beginning stands for, and how long it is.
@@ -282,6 +312,47 @@ mod tests {
         );
         for text in [r"C:\u0073\path \", "\\", "\\u", "plain é"] {
             assert_eq!(secrets.scrubbed(text.into()), text);
+        }
+    }
+
+    /// A JSON text that is a text of another: its escapes are escaped.
+    #[test]
+    fn a_key_is_taken_out_of_json_in_json() {
+        let mut secrets = Secrets::default();
+        secrets.keep("sk-a/marked\"0123");
+        for depth in 1..=DEPTH {
+            let mut text = r#"{"k":"\u0073k-a\/marked\"0123"}"#.to_owned();
+            for _ in 1..depth {
+                text = json!({ "text": text }).to_string();
+            }
+            let clean = secrets.scrubbed(text);
+            assert!(clean.contains("[REDACTED]") && !clean.contains("marked"), "{clean}");
+        }
+    }
+
+    /// Whole and by letters: what was told before is never the beginning of a key, however that is escaped.
+    #[test]
+    fn no_part_of_a_key_is_told_while_a_text_grows() {
+        let mut secrets = Secrets::default();
+        secrets.keep("sk-a/marked\"0123");
+        for (text, told) in [
+            ("a sk-a/marked\"0123 b", "a [REDACTED] b"),
+            (r#"a \u0073k-a\/marked\"0123 b"#, "a [REDACTED] b"),
+            (r#"a \u0073\u006B-a/marked\u00220123"#, "a [REDACTED]"),
+            (r"a \u0073k-a\u00", r"a \u0073k-a\u00"),
+            (r"C:\usr \é\", r"C:\usr \é\"),
+            ("sk-a/marke", "sk-a/marke"),
+        ] {
+            let (mut grows, mut until) = (String::new(), 0);
+            for c in text.chars() {
+                grows.push(c);
+                let next = secrets.tellable(&mut grows, until, false);
+                assert!(next >= until && grows.is_char_boundary(next), "{grows}: {until}, {next}");
+                until = next;
+                assert!(told.starts_with(grows.get(..until).unwrap()), "{grows}: {until}");
+            }
+            until = secrets.tellable(&mut grows, until, true);
+            assert_eq!(grows.get(..until).unwrap(), told);
         }
     }
 

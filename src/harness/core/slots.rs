@@ -176,6 +176,11 @@ impl Sessions {
         damaged.map(|(id, _)| id.to_owned()).list()
     }
 
+    /// A session is not what was written, and where.
+    pub fn set_aside(&mut self, id: &str, damage: Damage) {
+        self.change(id, |slot| (slot.tampered, slot.damage) = (true, Some(damage)));
+    }
+
     /// The head of a session was read or written.
     pub fn set_head(&mut self, id: &str, head: Head) {
         self.change(id, |slot| slot.head = Some(head));

@@ -198,6 +198,7 @@ impl Holding {
         }
         let head = Head::of(&arrival.session, core.now);
         core.outbox.write(signed_head(&id, &head));
+        core.named(&id).into_iter().for_each(|row| core.outbox.write(row));
         core.sessions.set_head(&id, head);
         core.outbox.write(delete(Table::Meta, ARRIVING));
         core.outbox.strictly();

@@ -3,7 +3,7 @@
 //! Decides what goes when a removal can no longer be undone. Promises: afterwards no row speaks of the session. The holder
 //! of that moment sees to it, be it at a later start. Leaves to others: how long that is (`core/removed`).
 
-use crate::harness::core::removed::{UNDO_MS, delete};
+use crate::harness::core::removed::{UNDO_MS, erase};
 use crate::harness::core::{Core, Lifecycle, tasks};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
@@ -49,9 +49,7 @@ impl Holding {
             }
         }
         for session in &gone {
-            for table in [Table::Entries, Table::Heads, Table::Drafts] {
-                core.outbox.write(delete(table, session));
-            }
+            erase(&mut core.outbox, session);
             core.outbox.write(tasks::no_row(session));
         }
         for session in &gone {

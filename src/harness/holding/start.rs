@@ -12,6 +12,7 @@ use crate::harness::action::Action;
 use crate::harness::config::{Config, IfRunning};
 use crate::harness::core::arrival::ARRIVING;
 use crate::harness::core::integrity::Head;
+use crate::harness::core::named::all_named;
 use crate::harness::core::stored::{FORMAT_KEY, STOPPED_KEY, check_format, format_write, stopped_until};
 use crate::harness::core::tasks::TASKS_KEY;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, outbox, tasks};
@@ -187,7 +188,7 @@ impl Holding {
         let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
         let of_tasks = tasks::of_tasks(self.start.as_ref().is_some_and(|start| start.tasks_have_rows));
         let [before, behind] = tasks::heads_of_others();
-        let all = vec![before, behind, all(Table::Keys), all(Table::Files), arriving, of_tasks];
+        let all = vec![before, behind, all(Table::Keys), all(Table::Files), arriving, of_tasks, all_named()];
         reads.read(core, all, After::Around);
     }
 

@@ -5,6 +5,7 @@
 //! one of them stands (`core/states`).
 
 use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD};
+use crate::harness::core::named::all_named;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::with_verdict;
 use crate::harness::core::stored::{STOPPED_KEY, stopped_until};
@@ -15,9 +16,9 @@ use crate::journal::canonical::Integrity;
 use crate::journal::pack;
 use crate::json::texts;
 use crate::list::Listed;
-use crate::maps::sorted;
+use crate::maps::{Named, sorted};
 use crate::object::Object;
-use crate::ports::{Key, Millis, Part, Read, Rows, Table};
+use crate::ports::{Millis, Part, Read, Rows, Table};
 use crate::session::damage::Damage;
 use crate::session::dates;
 use crate::{json, session};
@@ -55,14 +56,15 @@ fn heads_read(
             core.sessions.set_head(id, head);
         }
     }
+    let heads = heads_in(rows);
     for id in core.sessions.ids() {
-        if core.is_written_before(&id, asked) && lacks_head(rows, &id) {
+        if core.is_written_before(&id, asked) && lacks_head(&heads, &id) {
             core.found_damage(&id, Damage::of_head(NO_HEAD));
         }
     }
     // Of some even the head is gone.
     for id in core.sessions.damaged() {
-        if of != Listing::Grants && lacks_head(rows, &id) {
+        if of != Listing::Grants && lacks_head(&heads, &id) {
             told.extend(listed(core, &id, Head::parse(""), of == Listing::Verified, held));
         }
     }
@@ -122,7 +124,7 @@ const FIRST_ROWS: u64 = 64;
 fn all_heads() -> Vec<Read> {
     let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
     let [before, behind] = tasks::heads_of_others();
-    vec![before, behind, stopped]
+    vec![before, behind, stopped, all_named()]
 }
 
 /// What tells whether there are rows of a session, loose or packed.
@@ -131,10 +133,20 @@ fn first_rows(id: &str) -> [Read; 2] {
     [loose.within(Some(0), Some(FIRST_ROWS)), pack::packs(id, 0, Some(FIRST_ROWS))]
 }
 
-/// Whether no head of this session is among the rows that were read, though it should be: those of tasks are not read.
-fn lacks_head(rows: &[Rows], id: &str) -> bool {
-    let is_its = |(key, _): &(Key, String)| matches!(key.first(), Some(Part::Text(of)) if of == id);
-    !tasks::is_task(id) && !rows.iter().take(1).flatten().any(is_its)
+/// Whose heads are among the rows that were read.
+fn heads_in(rows: &[Rows]) -> Named<()> {
+    let mut heads = Named::default();
+    for (key, _) in rows.iter().take(1).flatten() {
+        if let Some(Part::Text(id)) = key.first() {
+            heads.insert(id, ());
+        }
+    }
+    heads
+}
+
+/// Whether the head of this session is not among those that were read, though it should be: those of tasks are not read.
+fn lacks_head(heads: &Named<()>, id: &str) -> bool {
+    !tasks::is_task(id) && !heads.contains_key(id)
 }
 
 impl Reads {
@@ -162,18 +174,24 @@ impl Reads {
         rows: &[Rows],
         signatures: Option<&[String]>,
     ) {
-        let mut lacking = core.sessions.damaged();
-        lacking.retain(|id| of != Listing::Grants && !core.sessions.has(id) && lacks_head(rows, id));
-        let firsts = rows.get(2..).unwrap_or_default();
+        let heads = heads_in(rows);
+        let mut lacking = core.take_named(rows.get(2).unwrap_or(&Rows::new()));
+        lacking.retain(|id| core.sessions.damage(id).is_none());
+        lacking.extend(core.sessions.damaged());
+        lacking.retain(|id| of != Listing::Grants && !core.sessions.has(id) && lacks_head(&heads, id));
+        let firsts = rows.get(3..).unwrap_or_default();
         if firsts.is_empty() && !lacking.is_empty() {
             let reads = all_heads().into_iter().chain(lacking.iter().flat_map(|id| first_rows(id))).list();
             return self.read_after_commit(core, reads, After::List { command, of, asked, held });
         }
         // Another one may have been found since.
         if firsts.len() == 2 * lacking.len() {
-            let gone =
-                lacking.iter().zip(firsts.chunks(2)).filter(|(_, rows)| rows.iter().all(Vec::is_empty));
-            gone.for_each(|(id, _)| core.forget_integrity(id));
+            for (id, rows) in lacking.iter().zip(firsts.chunks(2)) {
+                match rows.iter().all(Vec::is_empty) {
+                    true => core.forget_session(id),
+                    false => core.found_damage(id, Damage::of_head(NO_HEAD)),
+                }
+            }
         }
         heads_read(core, (command, of), (asked, held), rows, signatures);
     }

@@ -213,7 +213,10 @@ impl<'a> Stored<'a> {
                 self.find_damage(core, session, &error, survey.and_then(|survey| survey.damage));
                 told.maybe("damaged", core.sessions.damage(session).map(Damage::json));
             }
-            found => found?,
+            found => {
+                found?;
+                core.keep_verdict(session);
+            }
         }
         told.text("hmac_status", core.integrity(session).as_str()).number("entries", entries);
         core.reply_now(waiting.command, Ok(Some(told.json())));

@@ -329,7 +329,11 @@ impl Runner {
                 self.calls.tell_end(core, session, run);
             }
             OfRun::FilesGone { files, .. } => self.tell_gone(core, session, run, files),
-            OfRun::KeyRefused { .. } | OfRun::Due {} | OfRun::OverBudget { .. } | OfRun::SentBack { .. } => {}
+            OfRun::KeyRefused { .. }
+            | OfRun::Marked { .. }
+            | OfRun::Due {}
+            | OfRun::OverBudget { .. }
+            | OfRun::SentBack { .. } => {}
         }
     }
 

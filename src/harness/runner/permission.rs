@@ -11,12 +11,12 @@ use crate::harness::calls::questions::request_of;
 use crate::harness::calls::{About, CallOwner, RunCall};
 use crate::harness::core::Core;
 use crate::harness::runner::Runner;
-use crate::journal::{Answer, Entry, Verdict};
+use crate::journal::{Answer, Entry, Outside, Verdict};
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::protocol::args::{Members, shortened};
 use crate::run::{Call, CallState, NO_ANSWER, Run};
-use crate::tools::{Answers, ToolText};
+use crate::tools::{Answers, Caller, Facts, ToolText, by_rules};
 use serde_json::Value;
 
 /// How much of an explanation is shown, in characters.
@@ -46,9 +46,18 @@ impl Runner {
             return self.judged(core, about, Ok(None));
         };
         let args = core.args_of(session, run, tool_call);
-        let reason = self.setup.policy.verdict(tool, false).1;
+        let folded = core.session(session);
+        let none = Outside::default();
+        let outside = folded.map_or(&none, |session| &session.outside);
+        let facts = Facts {
+            tools: &self.setup.registry,
+            policy: &self.setup.policy,
+            grants: folded.map(|session| session.grants.as_slice()).unwrap_or_default(),
+            caller: Caller::Model { outside },
+        };
+        let reason = by_rules(tool, &args, &facts).reason;
         let of = (tool_call, &*tool.name, Some(tool));
-        let request = request_of(of, &args, &Answers::default(), "", &reason.into());
+        let request = request_of(of, &args, &Answers::default(), "", &reason.into(), outside);
         self.ask_decide(core, about, request);
     }
 
@@ -167,7 +176,8 @@ impl Runner {
     ) {
         let said = said(result);
         let text = said.as_ref().and_then(Value::as_str).unwrap_or_default().trim();
-        let text = core.secrets.scrubbed(find::beginning(text, EXPLANATION).into());
+        let text = core.secrets.scrubbed(text.into());
+        let text = find::beginning(&text, EXPLANATION).to_owned();
         match about {
             About::Page(mut call) => {
                 call.answers.explained = Some(text);

@@ -127,6 +127,7 @@ impl Run {
                 let turn = self.awaited_turn(*call).filter(|turn| turn.key == KeyState::First)?;
                 turn.key = KeyState::Refused;
             }
+            OfRun::Marked { .. } => self.outside = true,
             OfRun::Called { call } => self.fold_called(*call),
             OfRun::Answered { call, blocks, stop, provider, model, .. } => {
                 self.tries = 0;
@@ -235,6 +236,8 @@ impl Run {
         } else {
             call.answers.allowed = Some(question.definition.clone());
             call.answers.seen = Some(Seen::new(version, question.at));
+            // Another question about it is another one: the tool may say something else by then.
+            call.answers.explained = None;
             CallState::Allowed
         };
         Some(())

@@ -16,11 +16,11 @@ use crate::ports::{Key, PatternEngine, Rows, signed_row};
 use crate::session::lifecycle::check_id;
 use crate::session::record::{self, Record, storable};
 use crate::session::{Difference, Session, again, weight};
-use crate::tools::schema::worked;
+use crate::work;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// How much work a file may be, in steps of [`worked`], and how much more for each of its bytes. What sessions are that nobody
+/// How much work a file may be, in steps of [`work`], and how much more for each of its bytes. What sessions are that nobody
 /// has made up is a hundredth of it.
 const WORK: u64 = 20_000_000;
 const WORK_PER_BYTE: u64 = 4;
@@ -247,7 +247,7 @@ impl Reader {
         if !row.follows(self.session.hash()) {
             return Err(corrupt("the row does not follow the one before it"));
         }
-        let before = worked();
+        let before = work::done();
         if self.replays {
             self.pay(weight(&self.session))?;
             self.difference = again(&mut self.session, &row)?;
@@ -258,7 +258,7 @@ impl Reader {
             }
             self.session.read(&header, entry.as_ref(), &row)?;
         }
-        self.pay(worked() - before)?;
+        self.pay(work::done() - before)?;
         self.sum = tied(&self.sum, line);
         Ok(())
     }
@@ -277,7 +277,8 @@ impl Reader {
     fn check(&mut self, entry: &Entry, run: Option<&str>, row: &Row) -> Result<(), ErrorInfo> {
         let is_exact =
             |(usage, cost): (&Usage, Option<u64>)| usage.is_exact() && cost.is_none_or(|cost| cost < 1 << 53);
-        if !entry.usage().is_none_or(is_exact) {
+        let sums = if let Entry::Cleared { sums } = entry { sums.is_exact() } else { true };
+        if !sums || !entry.usage().is_none_or(is_exact) {
             return Err(corrupt("more was used up than anybody can count"));
         }
         match entry {

@@ -27,7 +27,6 @@ mod validate;
 mod violation;
 
 pub use coerce::{Repair, Repaired};
-pub use validate::worked;
 pub use violation::{Report, Violation};
 
 use crate::error::ErrorInfo;

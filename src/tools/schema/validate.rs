@@ -11,8 +11,8 @@ use super::number::{Work, compare};
 use super::pointer;
 use super::rare;
 use crate::maps::Named;
+use crate::work;
 use serde_json::{Map, Value};
-use std::cell::Cell;
 use std::cmp::Ordering;
 
 /// How many findings are kept; the others are counted.
@@ -23,15 +23,6 @@ pub(super) const DEEPEST: usize = 200;
 const LONGEST: usize = 1000;
 /// How much work one value may be. Many times what an honest one of some megabytes is.
 const STEPS: u32 = 5_000_000;
-
-thread_local! {
-    static WORKED: Cell<u64> = const { Cell::new(0) };
-}
-
-/// How much work all values were that this thread has looked at. Who feeds it what others have made can set a bound.
-pub fn worked() -> u64 {
-    WORKED.get()
-}
 
 /// One thing that is wrong.
 pub(super) struct Finding<'v> {
@@ -96,7 +87,7 @@ pub(super) fn validate<'v>(schema: &'v Compiled, value: &'v Value) -> Outcome<'v
     walk.found.truncate(KEPT);
     let total = if walk.stopped.is_some() { 1 } else { walk.total };
     let worked = STEPS - walk.work.left();
-    WORKED.set(WORKED.get() + u64::from(worked));
+    work::did(worked.into());
     let share = worked / (STEPS / 100);
     Outcome { found: walk.found, total, stopped: walk.stopped, share }
 }

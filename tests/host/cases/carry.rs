@@ -4,8 +4,8 @@ use crate::support::desk::{Answered, Desk, whole_before};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
-use lodger::journal::{Ask, Entry, FORMAT, GENESIS, Header, RecordKind, Row};
-use lodger::model::{Block, StopReason};
+use lodger::journal::{Ask, Entry, FORMAT, GENESIS, Header, Outside, RecordKind, Row, Sums};
+use lodger::model::{Block, StopReason, Usage};
 use lodger::ports::{Key, Part, PatternEngine, Read, Table};
 use lodger::session::carry::{self, Reader};
 use lodger::session::record::{Receipt, Short};
@@ -597,6 +597,62 @@ fn a_usage_that_nobody_can_count_is_corrupt() {
     }
 }
 
+/// A file with these entries behind the row of each number, under a head that fits if one can.
+fn lengthened(file: &str, more: &dyn Fn(&Header) -> Vec<Entry>) -> String {
+    let (mut rows, mut hash) = (Vec::new(), GENESIS.to_owned());
+    for line in file.lines().filter(|line| line.starts_with("{\"row\"")) {
+        let (mut header, entry) = Row::from_line(line).unwrap().read().unwrap();
+        let added = more(&header);
+        for entry in std::iter::once(entry.unwrap()).chain(added) {
+            header.kind = entry.kind().into();
+            header.run = header.run.filter(|_| !matches!(entry, Entry::Cleared { .. }));
+            header.seq = rows.len() as u64 + 1;
+            let row = Row::new(&header, &entry, &hash);
+            hash = row.hash().into();
+            rows.push(row.to_text());
+        }
+    }
+    let texts = rows.iter().map(String::as_str);
+    let head = lodger::session::Session::load("a", &PatternEngine::default(), texts.clone()).unwrap();
+    let mut sum = String::new();
+    let mut file = carry::begin("a", &head.head(0).to_string(), &mut sum);
+    file += &carry::page(texts, &mut sum).unwrap();
+    file + &carry::end(rows.len() as u64, 0, &sum)
+}
+
+/// A session of three runs, in a file. And how many rows it has.
+fn three_runs(desk: &mut Desk) -> (String, u64) {
+    desk.must("sessions.launch", json!({ "id": "a" }));
+    for text in ["one", "two", "three"] {
+        desk.must("sessions.prompt", json!({ "id": "a", "text": text }));
+        desk.says(text);
+    }
+    let file = export(desk, "a");
+    let rows = file.lines().filter(|line| line.starts_with("{\"row\"")).count() as u64;
+    (file, rows)
+}
+
+#[test]
+fn sums_that_nobody_can_count_are_corrupt() {
+    let (file, last) = three_runs(&mut Desk::started("ann"));
+    let usage = |input_tokens: u64| Usage { input_tokens, ..Usage::default() };
+    let most = (1 << 53) - 1;
+    for (sums, comes) in [
+        (Sums { turns: most, usage: usage(most), cost: Some(most), known_cost: most, wall_ms: most }, true),
+        (Sums { turns: most + 1, ..Sums::default() }, false),
+        (Sums { usage: usage(u64::MAX), ..Sums::default() }, false),
+        (Sums { cost: Some(u64::MAX), ..Sums::default() }, false),
+        (Sums { known_cost: most + 1, ..Sums::default() }, false),
+        (Sums { wall_ms: u64::MAX, ..Sums::default() }, false),
+    ] {
+        let cleared =
+            |header: &Header| if header.seq == last { vec![Entry::Cleared { sums }] } else { vec![] };
+        let came = import(&mut Desk::of("bea"), &lengthened(&file, &cleared));
+        let code = came.as_ref().err().map(|error| error.code);
+        assert_eq!(code, (!comes).then_some(Code::Corrupt), "{sums:?} {came:?}");
+    }
+}
+
 /// An id in which something is that nobody sees could look like another session's.
 #[test]
 fn a_file_with_an_id_that_hides_something_is_corrupt() {
@@ -604,12 +660,40 @@ fn a_file_with_an_id_that_hides_something_is_corrupt() {
     let file = export(&mut desk, "a");
     let first = file.lines().next().unwrap();
     assert!(first.contains("\"session\":\"a\""), "{first}");
-    let hiding =
-        forged(&file.replacen("\"session\":\"a\"", "\"session\":\"a\u{200b}\"", 1), &mut |_, entry| {
-            Some(entry)
-        });
-    let error = import(&mut Desk::of("bea"), &hiding).unwrap_err();
-    assert_eq!(error.code, Code::Corrupt);
+    for hidden in ["\u{200b}", "\u{34f}", "\u{fe0f}", "\u{180b}", "\u{17b4}", "\u{2028}", "\u{e0100}"] {
+        let hiding = file.replacen("\"session\":\"a\"", &format!("\"session\":\"a{hidden}\""), 1);
+        let error = import(&mut Desk::of("bea"), &forged(&hiding, &mut |_, entry| Some(entry))).unwrap_err();
+        assert_eq!(error.code, Code::Corrupt, "{hidden:?}");
+        let (code, _) = desk.fails("sessions.launch", json!({ "id": format!("b{hidden}") }));
+        assert_eq!(code, Code::InvalidArguments, "{hidden:?}");
+    }
+}
+
+/// Names of origins without end: each row is held against all that came before it.
+#[test]
+fn marks_without_end_are_corrupt() {
+    let mut desk = Desk::started("ann");
+    let (file, _) = three_runs(&mut desk);
+    let outside = |from: u64, many: u64| {
+        let names: Vec<String> = (from..from + many).map(|n| format!("tool:{n:08}")).collect();
+        Outside::from_json(&json!(names)).unwrap()
+    };
+    for (rows, same) in [(1, true), (1_500, false)] {
+        let marked = |header: &Header| match header.kind.as_str() {
+            "called" => (0..rows)
+                .map(|n| Entry::Marked { outside: outside(header.seq * 200_000 + (rows - n) * 50, 50) })
+                .collect(),
+            _ => vec![],
+        };
+        let file = lengthened(&file, &marked);
+        let told = replayed(&mut desk, &file);
+        let said = told.as_ref().map(|told| told["same"].clone()).map_err(|error| error.message.clone());
+        match said {
+            Ok(said) => assert!(same && said == true),
+            Err(said) => assert!(!same && said.contains("more work to read than a session can be"), "{said}"),
+        }
+        assert_eq!(import(&mut Desk::of("bea"), &file).is_ok(), same);
+    }
 }
 
 #[test]

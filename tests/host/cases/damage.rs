@@ -130,6 +130,12 @@ fn listed(page: &mut Desk, id: &str) -> Value {
     list.as_array().unwrap().iter().find(|one| one["id"] == id).cloned().unwrap_or_default()
 }
 
+/// What a list says of a session's signature.
+fn judged(page: &mut Desk, id: &str) -> Value {
+    let list = page.must("sessions.list", json!({ "withVerification": true }));
+    list.as_array().unwrap().iter().find(|one| one["session"]["id"] == id).unwrap()["hmac_status"].clone()
+}
+
 /// Whom the page was told to be damaged.
 fn told(page: &Desk) -> Vec<Value> {
     let notices =
@@ -605,23 +611,95 @@ fn a_changed_session_stays_tampered_whatever_was_refused_since() {
         ("sessions.fork", json!({ "id": "idle" })),
     ];
     let disk = disk();
-    let judged = |page: &mut Desk| {
-        let list = page.must("sessions.list", json!({ "withVerification": true }));
-        let of = |one: &&Value| one["session"]["id"] == "idle";
-        list.as_array().unwrap().iter().find(of).unwrap()["hmac_status"].clone()
-    };
     for looks_first in [false, true] {
         for (name, args) in &asked {
             let mut page = Desk::on(disk.0.clone(), disk.1 + 1_000, "ann");
             assert!(damage(&mut page.store, "idle", 5, "content"));
             if looks_first {
                 page.must("sessions.status", json!({ "id": "idle" }));
-                assert_eq!(judged(&mut page), "tampered");
+                assert_eq!(judged(&mut page, "idle"), "tampered");
             }
             page.start();
             assert_eq!(page.fails(name, args.clone()).0, Code::Corrupt, "{name}");
-            assert_eq!(judged(&mut page), "tampered", "{name}, looked at before: {looks_first}");
+            assert_eq!(judged(&mut page, "idle"), "tampered", "{name}, looked at before: {looks_first}");
         }
+    }
+}
+
+/// The page goes away, and another one opens; an agent may have run in either. What was found is not forgotten with the page.
+#[test]
+fn what_was_found_counts_after_a_reload() {
+    for (finds, works) in [(false, false), (false, true), (true, true)] {
+        let (mut store, now) = disk();
+        assert!(damage(&mut store, "idle", 5, "content"));
+        let mut page = Desk::on(store, now + 1_000, "ann");
+        if finds {
+            page.start();
+        }
+        assert_eq!(judged(&mut page, "idle"), "verified", "a list reads no rows");
+        page.must("sessions.verify", json!({ "id": "idle" }));
+        let found = listed(&mut page, "idle")["damaged"].clone();
+        assert_eq!(found["seq"], 5);
+        let mut page = page.crash("ann");
+        if works {
+            page.start();
+        }
+        assert_eq!(judged(&mut page, "idle"), "tampered");
+        assert_eq!(listed(&mut page, "idle")["damaged"], found);
+        if works {
+            for (command, args) in [
+                ("sessions.prompt", json!({ "id": "idle", "text": "hello" })),
+                ("sessions.rename", json!({ "id": "idle", "displayName": "Other" })),
+                ("sessions.fork", json!({ "id": "idle" })),
+            ] {
+                assert_eq!(page.fails(command, args).0, Code::Corrupt, "{command}");
+            }
+        }
+        // It is whole again, and all of it was read.
+        let whole = disk().0.read(&Read::all(Table::Entries, vec!["idle".into()]));
+        for (key, value) in whole {
+            let writes = vec![Write::Put { table: Table::Entries, key, value }];
+            page.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+        }
+        assert_eq!(judged(&mut page, "idle"), "tampered");
+        assert_eq!(page.must("sessions.verify", json!({ "id": "idle" }))["hmac_status"], "verified");
+        let mut page = page.crash("ann");
+        assert_eq!(judged(&mut page, "idle"), "verified");
+    }
+}
+
+/// A list of a page that has just opened knows the sessions by more than their heads.
+#[test]
+fn a_session_without_a_head_is_named_by_the_first_list_of_a_page() {
+    for works in [false, true] {
+        let (store, now) = disk();
+        let mut page = Desk::on(store, now + 1_000, "ann");
+        for id in ["idle", "default"] {
+            page.edits(Table::Heads, id, |_, _| Some(String::new()));
+        }
+        if works {
+            page.start();
+        }
+        for id in ["idle", "default"] {
+            let one = listed(&mut page, id);
+            assert_eq!(one["damaged"]["seq"], 0, "{id}: {one}");
+            assert_eq!(judged(&mut page, id), "tampered", "{id}");
+        }
+        // It can be salvaged or removed, and then nothing names it any more.
+        if !works {
+            page.start();
+        }
+        let saved = page.must("sessions.salvage", json!({ "id": "idle" }));
+        let saved = saved["session"]["id"].as_str().or(saved["id"].as_str()).unwrap().to_owned();
+        page.must("sessions.remove", json!({ "id": "idle" }));
+        page.now += 20_000;
+        page.handle(Input::Tick { online: true });
+        assert!(listed(&mut page, "idle").is_null());
+        let named = page.store.read(&Read::all(Table::Meta, vec!["session".into()]));
+        let named: Vec<&Part> = named.iter().filter_map(|(key, _)| key.last()).collect();
+        assert!(named.contains(&&saved.as_str().into()) && !named.contains(&&"idle".into()), "{named:?}");
+        let mut page = page.crash("ann");
+        assert!(listed(&mut page, "idle").is_null() && !listed(&mut page, &saved).is_null());
     }
 }
 

@@ -1,7 +1,9 @@
 //! Text from outside: whatever brought it, and wherever it went, a tool that can send something out is asked about.
 
 use crate::support::desk::Desk;
-use lodger::model::{Block, StopReason};
+use lodger::error::Code;
+use lodger::harness::Input;
+use lodger::model::{Block, Delta, DeltaKind, StopReason, Usage};
 use lodger::ports::{MemoryStore, Table};
 use serde_json::{Value, json};
 
@@ -199,6 +201,7 @@ fn what_a_provider_has_looked_up_is_from_outside() {
     for (block, marks) in [
         (raw("web_search_tool_result"), json!(["provider:web_search_tool_result"])),
         (raw("redacted_thinking"), Value::Null),
+        (Block::Raw(json!({ "reasoning_details": [{ "text": "hm" }] }).to_string()), Value::Null),
         (Block::Extra(r#"{"citations":[{"url":"u"}]}"#.into()), json!(["provider:citations"])),
         (Block::Extra(r#"{"citations":[]}"#.into()), Value::Null),
         (Block::Extra(r#"{"thought_signature":"s"}"#.into()), Value::Null),
@@ -207,6 +210,46 @@ fn what_a_provider_has_looked_up_is_from_outside() {
         desk.must("sendMessage", json!({ "text": "look it up" }));
         desk.answers_with(vec![Block::Text("It is so.".into()), block.clone()], StopReason::EndTurn);
         assert_eq!(origins(tries(&mut desk, "default", "post", "b")), marks, "{block:?}");
+    }
+}
+
+/// A person stops the answer, the network breaks it, or its page goes away: the words that were read are in what is left of it.
+#[test]
+fn what_was_looked_up_for_an_answer_that_is_cut_is_from_outside() {
+    for (cut, looked_up) in
+        [("stop", true), ("break", true), ("crash", true), ("bench", true), ("stop", false)]
+    {
+        let mut desk = desk();
+        desk.must("sendMessage", json!({ "text": "look it up" }));
+        let call = desk.models[0];
+        let kinds: &[String] = if looked_up { &["web_search_tool_result".into()] } else { &[] };
+        for piece in ["It is ", "so."] {
+            desk.harness.looked_up(desk.now, call, kinds);
+            assert!(desk.harness.delta(call, Delta { part: 0, kind: DeltaKind::Text, text: piece }));
+            desk.now += 5_000;
+            desk.harness.flush(desk.now, call, Usage::default());
+            desk.handle(Input::Tick { online: true });
+        }
+        match cut {
+            "stop" => drop(desk.must("interrupt", json!({}))),
+            "break" => desk.breaks(Code::InvalidRequest),
+            "bench" => drop(desk.must("sessions.bench", json!({ "id": "default" }))),
+            _ => desk = again(&desk),
+        }
+        match cut {
+            "crash" => drop(desk.must("resume", json!({}))),
+            "bench" => drop(desk.must("sessions.play", json!({ "id": "default" }))),
+            _ => {}
+        }
+        if matches!(cut, "crash" | "bench") {
+            desk.must("interrupt", json!({}));
+        }
+        desk.models.clear();
+        let marks = if looked_up { json!(["provider:web_search_tool_result"]) } else { Value::Null };
+        assert_eq!(origins(tries(&mut desk, "default", "post", "b")), marks, "{cut}");
+        let rows = desk.stored(Table::Entries, "default");
+        let marked = rows.iter().filter(|row| row.contains("\"marked\"")).count();
+        assert_eq!(marked, usize::from(looked_up), "{cut}: it is written down once");
     }
 }
 

@@ -223,6 +223,7 @@ fn emptying_a_page_is_asked_about_like_deleting_it() {
         ("delete_page", json!({ "slug": "stock" }), true),
         ("update_page_content", json!({ "slug": "stock", "content": "" }), true),
         ("update_page_content", json!({ "slug": "stock", "content": " \n\t" }), true),
+        ("update_page_content", json!({ "slug": "stock", "content": "\u{200b}\u{2800} \u{3164}" }), true),
         ("update_page_content", json!({ "slug": "stock", "content": "Three chairs." }), false),
         ("create_page", json!({ "title": "Shelves", "content": "" }), false),
     ] {
@@ -238,6 +239,53 @@ fn emptying_a_page_is_asked_about_like_deleting_it() {
             asks.then(|| json!("destructive")),
             "{tool} {args}"
         );
+    }
+}
+
+/// Neither a rule for other texts nor a leave for them covers that; those for deleting a page do. And `decide` hears why.
+#[test]
+fn leave_to_write_a_page_is_none_to_empty_it() {
+    for (rules, allowed, asked) in [
+        (json!({ "update_page_content": "allow" }), false, Some("destructive")),
+        (json!({ "update_page_content": "ask" }), true, Some("destructive")),
+        (json!({ "delete_page": "allow" }), false, None),
+        (json!({ "delete_page": "allow", "update_page_content": "ask" }), false, Some("policy")),
+        (json!({ "delete_page": "deny" }), false, None),
+        (json!({}), false, Some("destructive")),
+    ] {
+        for decides in [false, true] {
+            let mut desk = Desk::with(MemoryStore::new(), 1_779_430_500_000, "ann", true);
+            desk.start();
+            desk.must("configureAgent", json!({ "permissions": { "tools": rules } }));
+            desk.must("pages.create", json!({ "title": "Stock", "content": "Two chairs." }));
+            desk.must("sendMessage", json!({ "text": "tidy up" }));
+            let writes = |desk: &mut Desk, id: &str, content: &str| {
+                let args = json!({ "slug": "stock", "content": content }).to_string();
+                let call =
+                    Block::ToolCall { id: id.into(), name: "update_page_content".into(), arguments: args };
+                desk.answers_with(vec![call], StopReason::ToolUse);
+                let asked = desk.events.iter().rfind(|(name, _)| *name == "agent:permission-required");
+                asked.map(|(_, asked)| asked.clone())
+            };
+            if allowed {
+                let request = writes(&mut desk, "a", "Three chairs.").unwrap()["requestId"].clone();
+                desk.must("resolvePermission", json!({ "requestId": request, "answer": "always_allow" }));
+                desk.events.clear();
+                assert!(writes(&mut desk, "b", "Four chairs.").is_none(), "{rules}: that is allowed");
+            }
+            if decides {
+                let mut permissions = json!({ "tools": rules });
+                permissions["decide"] = json!({ "$fn": 70 });
+                desk.must("configureAgent", json!({ "permissions": permissions }));
+            }
+            desk.events.clear();
+            let told = writes(&mut desk, "c", "");
+            let told = if decides { desk.consulted.pop() } else { told };
+            let reason = told.map(|told| told["reason"].clone());
+            // What is allowed is asked of `decide` as well, and what is denied is not.
+            let heard = if rules == json!({ "delete_page": "allow" }) { Some("policy") } else { asked };
+            assert_eq!(reason, (if decides { heard } else { asked }).map(Value::from), "{rules}, {decides}");
+        }
     }
 }
 

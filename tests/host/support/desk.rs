@@ -30,6 +30,8 @@ pub struct Desk {
     pub models: Vec<CallKey>,
     /// The tools that run.
     pub tools: Vec<CallKey>,
+    /// What `decide` was asked.
+    pub consulted: Vec<Value>,
     /// Which function was called for each model call so far.
     pub streams: Vec<u32>,
     /// What the model was asked last.
@@ -71,6 +73,7 @@ impl Desk {
             notices: Vec::new(),
             models: Vec::new(),
             tools: Vec::new(),
+            consulted: Vec::new(),
             streams: Vec::new(),
             asked: Value::Null,
             read: 0,
@@ -190,6 +193,12 @@ impl Desk {
                     self.models.push(call);
                 }
                 Action::CallPage { call, kind: "tool", .. } => self.tools.push(call),
+                Action::CallPage { kind: "decide", json: Some(json), .. } => {
+                    self.consulted.push(serde_json::from_str(&json).unwrap());
+                }
+                Action::Draft { writes } => {
+                    self.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+                }
                 Action::Abort(call) => {
                     self.models.retain(|model| *model != call);
                     self.tools.retain(|tool| *tool != call);

@@ -310,6 +310,15 @@ impl Journal {
                         }
                     }
                 }
+                Entry::Marked { outside } => self.outside.extend(
+                    outside
+                        .to_json()
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(Value::as_str)
+                        .map(Into::into),
+                ),
                 Entry::Answered { blocks, .. } => {
                     for block in blocks {
                         if let Block::Raw(json) = block {

@@ -867,10 +867,16 @@ impl World {
         }
         let usage = model.told;
         let Some(plan) = &mut model.plan else { return };
+        // Half of them are heard of before the answer is whole.
+        let ahead = plan.pieces.len() % 2 == 0;
+        let blocks = plan.end.as_ref().map(|answer| answer.blocks.as_slice()).unwrap_or_default();
+        let looked_up: Vec<String> =
+            blocks.iter().filter(|_| ahead).filter_map(lodger::model::Block::from_outside).collect();
         let news: Vec<script::Piece> = plan.pieces.drain(..pieces.min(plan.pieces.len())).collect();
         let ended = news.is_empty();
         self.log(|| format!("{page} <~ {news:?}"));
         let harness = &mut self.pages[page].harness;
+        harness.looked_up(now, call, &looked_up);
         for (part, kind, text) in &news {
             let wanted = harness.delta(call, Delta { part: *part, kind: *kind, text });
             assert!(wanted, "broken law: a model call in the air that nobody wants");

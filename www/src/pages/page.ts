@@ -167,7 +167,8 @@ export class PageView extends Component {
   /** Draws the next part of the text, in slices that leave room for everything else. */
   #append(): void {
     const content = this.pages.open?.page.content ?? "";
-    const until = content.length <= this.#limit ? content.length : Math.max(content.lastIndexOf("\n\n", this.#limit), this.#base + 1);
+    const gap = content.lastIndexOf("\n\n", this.#limit);
+    const until = content.length <= this.#limit ? content.length : gap > this.#base ? gap : this.#limit;
     const stream = new MarkdownStream(h("div"), 2);
     this.#text.append(stream.element);
     stream.set(content.slice(this.#base, until), true);

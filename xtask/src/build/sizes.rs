@@ -15,19 +15,19 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 246_800),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 273_500),
+    ("with a tool, on Anthropic", &["anthropic"], 248_400),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 275_200),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 17] = [
     ("anthropic", 4_230),
-    ("carry", 18_060),
-    ("chat", 5_810),
+    ("carry", 18_250),
+    ("chat", 5_910),
     ("more", 18_490),
     ("pages", 25_400),
-    ("past", 67_600),
+    ("past", 67_950),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),

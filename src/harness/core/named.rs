@@ -1,0 +1,66 @@
+//! The rows of `meta` that name the sessions, under `["session", id]`: a head may be lost.
+//!
+//! Decides what they say: nothing, or where a session is not what was written. Promises: a session whose head is gone is
+//! still named. What was found to be wrong in a session counts after a reload too, until all of it is read again. Tasks
+//! have no such row, because no list shows them. Leaves to others: what is wrong (`reads/`), and that a session goes
+//! (`removed`).
+
+use crate::harness::action::Action;
+use crate::harness::core::{Core, tasks};
+use crate::json::{json, parse};
+use crate::ports::{Key, Part, Read, Rows, Table, Write};
+use crate::session::damage::Damage;
+
+/// What the key of such a row begins with; the id of its session follows.
+const ROW: &str = "session";
+
+/// What reads all of them.
+pub(in crate::harness) fn all_named() -> Read {
+    Read::all(Table::Meta, vec![ROW.into()])
+}
+
+/// A session is not named from here on.
+pub(in crate::harness) fn unnamed(session: &str) -> Write {
+    Write::DeletePrefix { table: Table::Meta, prefix: row_key(session) }
+}
+
+fn row_key(session: &str) -> Key {
+    vec![ROW.into(), session.into()]
+}
+
+impl Core {
+    /// The row of a session says what is known of it. `None`: it has none.
+    pub(in crate::harness) fn named(&self, session: &str) -> Option<Write> {
+        let value = self.sessions.damage(session).map(|damage| json(&damage.json())).unwrap_or_default();
+        let row = Write::Put { table: Table::Meta, key: row_key(session), value };
+        (!tasks::is_task(session)).then_some(row)
+    }
+
+    /// What was found in a session is written down, also where another tab writes in it. Nothing waits for that.
+    pub(in crate::harness) fn keep_verdict(&mut self, session: &str) {
+        if let Some(row) = self.named(session) {
+            self.outbox.act(Action::Draft { writes: vec![row] });
+        }
+    }
+
+    /// Nothing is left of a session that was named.
+    pub(in crate::harness) fn forget_session(&mut self, session: &str) {
+        self.forget_integrity(session);
+        self.outbox.act(Action::Draft { writes: vec![unnamed(session)] });
+    }
+
+    /// Takes in what the rows of [`all_named`] say, and gives the sessions that they name.
+    pub(in crate::harness) fn take_named(&mut self, rows: &Rows) -> Vec<String> {
+        let mut ids = Vec::new();
+        for (key, text) in rows {
+            let Some(Part::Text(id)) = key.last() else { continue };
+            if self.sessions.damage(id).is_none()
+                && let Some(damage) = parse(text).as_ref().and_then(Damage::read)
+            {
+                self.sessions.set_aside(id, damage);
+            }
+            ids.push(id.clone());
+        }
+        ids
+    }
+}
