@@ -154,10 +154,10 @@ export const tests = {
     await page.getByTestId("edit-page").click();
     await page.getByTestId("page-editor").fill("word ".repeat(12_000));
     await page.getByTestId("save-page").click();
-    const length = () => document.querySelector(".page-text")?.textContent.length ?? 0;
-    await page.waitForFunction(`(${length})() > 30_000`);
-    assert.ok((await page.evaluate(length)) < 59_000);
+    const isLong = (least) => page.waitForFunction((least) => document.querySelector(".page-text")?.textContent.length > least, least);
+    await isLong(30_000);
+    assert.ok((await page.locator(".page-text").evaluate((text) => text.textContent.length)) < 59_000);
     await page.getByRole("button", { name: /Show more/ }).click();
-    await page.waitForFunction(`(${length})() > 59_000`);
+    await isLong(59_000);
   },
 };
