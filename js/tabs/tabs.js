@@ -14,7 +14,7 @@ import { STOPPED } from "../protocol/status.js";
 import { Guests, named } from "./guests.js";
 
 /** The version of what tabs say to each other: of all that `PROTOCOL.md` has. */
-const VERSION = 2;
+const VERSION = 3;
 /** What tabs of all versions say, always as version 1: who holds the agent, in which version, and that it is to let go. */
 const EVER = ["who", "holds", "freed", "yield"];
 /** How long a tab waits to hear who holds the agent, in milliseconds. */

@@ -2,7 +2,7 @@
 // down in a file, and given back to another browser.
 //
 // A file is never written again: `table.json` has its SHA-256, and says what of it today's machine decides otherwise. The tests on
-// the host (`tests/host/cases/golden.rs`) hold every file against that table.
+// the host (`tests/host/cases/golden.rs`) hold every file against that table. They say which sum of its checkpoints is added there.
 import crypto from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";

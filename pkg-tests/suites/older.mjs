@@ -10,9 +10,27 @@ import { errorBody, message } from "../servers/sse.mjs";
 export default function (test) {
   for (const version of OLDER) {
     unpack(version);
-    onBothHosts((title, body, options) => test(`${version}: ${title}`, (t) => body(Object.assign(t, { olderTab: () => olderTab(t, version), older: async (host) => openIn(await t.olderTab(), host) })), options), beside, since, later, left);
+    onBothHosts((title, body, options) => test(`${version}: ${title}`, (t) => body(Object.assign(t, { own: OWN[version], olderTab: () => olderTab(t, version), older: async (host) => openIn(await t.olderTab(), host) })), options), beside, since, later, left);
   }
 }
+
+/**
+ * What is each version's own, as it behaved. `format` is that of its rows, `end` a signed row of the end of a run and the same
+ * changed, `checkpoint` whether a cleared session has one. `newer` is what a start says where a newer version has worked;
+ * `here` is what a tab does in its own host in front of a newer holder.
+ */
+const OWN = {
+  // It looks at no format once it has opened, and finds heads that it would have signed otherwise.
+  "0.1.0-1": {
+    format: 1, end: ["run_completed", "run_comqleted"], checkpoint: false, newer: "corrupt",
+    here: { 'sessions.export("default")': "corrupt", 'keys.set("anthropic", "sk-ant-0123456789")': "newer_version", 'keys.remove("anthropic")': "newer_version" },
+  },
+  // No key goes from tab to tab any more. A file is read from the rows, whose heads it knows.
+  "0.1.0-2": {
+    format: 2, end: ['"turns":1},"what":"end"', '"turns":2},"what":"end"'], checkpoint: true, newer: "newer_version",
+    here: { 'sessions.export("default")': "done", 'keys.set("anthropic", "sk-ant-0123456789")': "done", 'keys.remove("anthropic")': "done" },
+  },
+};
 
 const JOIN = { ifRunning: "join" };
 const codes = (page) => page.evaluate(() => rec.events.filter(({ type }) => type === "agent:error").map(({ detail }) => detail.code));
@@ -83,14 +101,11 @@ function beside(on) {
 /** What its holder answers: all of it says `newer_version`. */
 const OF_THE_HOLDER = [
   "history()", 'sendMessage("Hello?")', 'sendMessage("Hello?", { whenBusy: "queue" })', "regenerate()", "resume()", "clearConversation()", "configureAgent({ instructions: \"Be kind.\" })", "stopAgent()",
-  'tools.execute("read_page", { slug: "soup" })', "tools.grants()", 'keys.set("anthropic", "sk-ant-0123456789")', 'keys.remove("anthropic")', "queue.release()",
+  'tools.execute("read_page", { slug: "soup" })', "tools.grants()", "queue.release()",
   'sessions.launch({ id: "more" })', "sessions.list()", "sessions.list({ withVerification: true })", 'sessions.status("default")', 'sessions.prompt("default", "Hello?")', 'sessions.stop("default")', 'sessions.restart("default")',
   'sessions.recover("default", { action: "resume" })', 'sessions.bench("default")', 'sessions.play("default")', 'sessions.rename("default", "Other")', 'sessions.remove("default")', 'sessions.undoRemove("default")', 'sessions.journal("default")',
   'sessions.events("default")', 'sessions.receipts("default")', 'sessions.handoffs("default")', 'sessions.task("task_of_nobody")', 'sessions.runOnce("Hello?")', 'sessions.fork("default")', 'sessions.activity("default")', 'sessions.output("default")',
 ];
-
-/** What a tab of today asks for in its own host, and so did the first version: pages are everybody's, and a file is read from the rows. */
-const OF_ITS_OWN = { 'sessions.export("default")': "corrupt" };
 
 function since(on) {
   for (const was of ["it was idle", "it held the agent", "it followed another tab of its version"]) {
@@ -106,7 +121,7 @@ function since(on) {
       assert.equal(await b.evaluate(async () => (await ws.run("One")).text), "Zero.");
       for (const tab of [a, viewer].filter(Boolean)) {
         for (const what of OF_THE_HOLDER) assert.equal(await refused(tab, `ws.${what}`), "newer_version", what);
-        for (const [what, code] of Object.entries(OF_ITS_OWN)) assert.equal(await refused(tab, `ws.${what}`), code, what);
+        for (const [what, code] of Object.entries(t.own.here)) assert.equal(await refused(tab, `ws.${what}`), code, what);
         const told = [...new Set(await codes(tab))];
         // The lock may be gone before the word of the newer tab comes: the first version then tells that first.
         if (was === "it held the agent" && told[0] === "ownership_lost") told.shift();
@@ -129,8 +144,7 @@ function since(on) {
       const c = await open(t, host);
       const entries = () => c.evaluate(async () => (await T.dump("shared")).entries);
       const before = await entries();
-      // The first version looks at no format once it has opened, and finds heads that it would have signed otherwise.
-      for (const how of ["reject", "join", "takeover"]) assert.equal(await refused(a, `ws.startAgent({ ifRunning: "${how}", provider: T.anthropic("${route.base}") })`), "corrupt", how);
+      for (const how of ["reject", "join", "takeover"]) assert.equal(await refused(a, `ws.startAgent({ ifRunning: "${how}", provider: T.anthropic("${route.base}") })`), t.own.newer, how);
       assert.notEqual(await refused(a, 'ws.sendMessage("Hello?")'), "done");
       assert.deepEqual(await entries(), before);
       await start(c, route.base, { ifRunning: "takeover" });
@@ -298,8 +312,9 @@ function left(on) {
     const { route, page, before } = await worked(t, host);
     assert.deepEqual(before.judged, all(IDS, "verified"));
     const rows = await page.evaluate(() => T.dump("shared"));
-    const formats = rows.entries.map(([, row]) => JSON.parse(row.slice(0, row.indexOf("\n"))).v);
-    assert.deepEqual([...new Set(formats)], [1], "they are rows of the first format");
+    const formats = rows.entries.filter(([[, place]]) => Number.isInteger(place)).map(([, row]) => JSON.parse(row.slice(0, row.indexOf("\n"))).v);
+    const checkpoint = rows.entries.some(([[, place]]) => place === "checkpoint");
+    assert.deepEqual([[...new Set(formats)], checkpoint], [[t.own.format], t.own.checkpoint], "they are of its format");
     await page.evaluate(() => ws.close());
     await page.close();
     const b = await open(t, host);
@@ -338,10 +353,10 @@ function left(on) {
   on("a row of an older package that was changed is noticed", async (t, host) => {
     const { page } = await worked(t, host);
     await page.evaluate(() => ws.close());
-    await page.evaluate(async () => {
-      await T.harm("shared", "notes", "run_completed", (row) => row.replace("run_completed", "run_comqleted"));
+    await page.evaluate(async ([end, changed]) => {
+      await T.harm("shared", "notes", end, (row) => row.replace(end, changed));
       await T.harm("shared", "shop", '"hash"', (head) => head.replace('"at":1', '"at":2'), "heads");
-    });
+    }, t.own.end);
     await page.close();
     const b = await open(t, host);
     assert.deepEqual(await verified(b, IDS), { ...all(IDS, "verified"), notes: "tampered", shop: "tampered" });

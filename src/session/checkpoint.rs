@@ -19,7 +19,8 @@ use crate::rooms::{Room, enter};
 use crate::run::Run;
 use serde_json::Value;
 
-/// The format of a checkpoint. One of another format is made anew from the rows.
+/// The format of a checkpoint, and of the fold that makes it: an older package's is gone on from. It rises when the same rows
+/// give another text, which a test holds against the golden databases. One of another format is made anew from the rows.
 const FORMAT: u64 = 1;
 
 /// How the text of one in this format ends: its members are in order.

@@ -90,13 +90,17 @@ impl<'a> Stored<'a> {
         runs.into_iter().map(|run| (run.into(), stored::from_drafts(run, self.drafts()))).list()
     }
 
+    /// The checkpoint that is stored, if the head names it and it is of today's format.
+    fn named(&self) -> Option<&'a str> {
+        let (_, text) = self.part(3).first()?;
+        Checkpoint::is_named_by(text, &self.head.as_ref()?.value).then_some(text)
+    }
+
     /// The checkpoint that the entries go on from; `None`: they begin with the first, or nothing that can be believed says
     /// what they go on from.
     fn checkpoint(&self) -> Option<&'a str> {
-        let (_, text) = self.part(3).first()?;
-        let head = &self.head.as_ref()?.value;
         let follows = self.entries().first().is_none_or(|(key, _)| number(key) > Some(1));
-        (follows && Checkpoint::is_named_by(text, head)).then_some(text)
+        self.named().filter(|_| follows)
     }
 
     /// Whether rows are missing that only packs have.
@@ -185,14 +189,16 @@ impl<'a> Stored<'a> {
         let session = &waiting.session;
         self.must_be_stored(core, waiting)?;
         let mut entries = self.head.as_ref().map_or(0, Head::seq);
-        // A checkpoint that is not what these rows add up to would be told by its sum.
+        // Nobody reads a session from one that is damaged or of another format: it is made anew.
         let agrees = |(_, place): (Session, Option<Checkpoint>)| {
-            let Some(head) = &self.head else { return Ok(()) };
-            let named = place.filter(|place| place.seq + 1 == head.first());
-            let wrong =
-                || ErrorInfo::new(Code::Corrupt, "its checkpoint is not what these entries add up to");
-            let is_it = |place: Checkpoint| Checkpoint::is_named_by(&place.text, &head.value);
-            if named.is_none_or(is_it) { Ok(()) } else { Err(wrong()) }
+            let first = self.head.as_ref().map(Head::first);
+            let place = place.filter(|place| Some(place.seq + 1) == first);
+            match (place, self.named()) {
+                (Some(place), Some(text)) if place.text != text => {
+                    Err(ErrorInfo::new(Code::Corrupt, "its checkpoint is not what these entries add up to"))
+                }
+                _ => Ok(()),
+            }
         };
         // Of one that is at hand more is known than these rows say: they may be those of an earlier day.
         if let Some(head) = self.head.as_ref().filter(|_| core.sessions.has(session))

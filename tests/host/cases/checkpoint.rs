@@ -4,6 +4,7 @@ use crate::support::desk::Desk;
 use lodger::error::Code;
 use lodger::journal::pack::{checkpoint_key, loose, unpacked};
 use lodger::ports::{Commit, Key, MemoryStore, Part, Read, Rows, Table, Write};
+use lodger::session::Checkpoint;
 use serde_json::{Value, json};
 
 /// Says something in the first session, which is answered. Gives the run's id.
@@ -154,6 +155,33 @@ fn a_checkpoint_that_is_not_what_was_written_is_made_anew() {
         let verified = page.must("sessions.verify", json!({ "id": "default" }));
         assert_eq!((&verified["hmac_status"], &verified["damaged"]), (&json!("verified"), &Value::Null));
     }
+}
+
+/// As a package leaves it whose fold adds up to something else.
+#[test]
+fn one_of_another_format_is_no_damage_and_is_made_anew() {
+    let (page, _) = cleared(2);
+    let (mut store, now) = (page.store, page.now);
+    let (whole, text) = (shown(&store, now), checkpoint(&store).unwrap());
+    let other = text.replace("\"generation\":2", "\"generation\":7").replace("\"v\":1}", "\"v\":0}");
+    let sum = |text: &str| Checkpoint { seq: 0, hash: String::new(), text: text.into() }.sum();
+    let (key, head) = store.read(&Read::all(Table::Heads, vec!["default".into()])).pop().unwrap();
+    let head = head.lines().next().unwrap().replace(&sum(&text), &sum(&other));
+    assert!(head.contains(&sum(&other)), "{head}");
+    let signature = store.signatures(std::slice::from_ref(&head)).remove(0);
+    write(&mut store, Write::Put { table: Table::Heads, key, value: format!("{head}\n{signature}") });
+    write(&mut store, Write::Put { table: Table::Entries, key: checkpoint_key("default"), value: other });
+    assert_eq!(shown(&store, now), whole);
+    let mut page = Desk::on(store, now, "ann");
+    for is_taken in [false, true] {
+        if is_taken {
+            page.start();
+            page.rows("default");
+        }
+        let verified = page.must("sessions.verify", json!({ "id": "default" }));
+        assert_eq!((&verified["hmac_status"], &verified["damaged"]), (&json!("verified"), &Value::Null));
+    }
+    assert_eq!(checkpoint(&page.store), Some(text));
 }
 
 #[test]
