@@ -1,6 +1,7 @@
 // The model server of the benchmark: prepared bodies, nothing else, so that all contenders read the same bytes.
 //
 //   POST /stream/<deltas>/v1/messages   one answer of that many text deltas
+//   POST /marked/<deltas>/v1/messages   the same behind a search that the provider has run
 //   POST /wire/<wire>/<deltas>/…        the same on each wire, below the base URL that its SDK takes
 //   POST /argument/<KB>/v1/messages     one tool call whose arguments come in pieces of eight characters; then a word
 //   POST /loop/<turns>/v1/messages      asks for the tool `step` again and again, by what the request already holds
@@ -12,11 +13,19 @@ import { event, message } from "../servers/sse.mjs";
 const CORS = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*", "access-control-max-age": "7200" };
 const WORDS = ["the ", "river ", "of ", "words ", "runs ", "on ", "and ", "never ", "looks ", "back "];
 
-/** One answer with this many deltas of one word each, as bytes. */
-function streamOf(deltas) {
-  const [start, blockStart, ...rest] = message([{ text: "", pieces: [] }]);
-  const pieces = Array.from({ length: deltas }, (_, i) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: WORDS[i % WORDS.length] } }));
-  return Buffer.from([start, blockStart, ...pieces, ...rest].join(""));
+/** What a provider has looked up for an answer. */
+const SEARCH = [
+  { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "rivers" } },
+  { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url: "https://river.example/", title: "Rivers", encrypted_content: "c2VhbGVk" }] },
+];
+
+/** One answer with this many deltas of one word each, as bytes; `before`: the blocks before its text. */
+function streamOf(deltas, before = []) {
+  const index = before.length;
+  const [start, blockStart, blockStop, ...rest] = message([{ text: "", pieces: [] }]).map((text) => text.replace('"index":0', `"index":${index}`));
+  const blocks = before.flatMap((content_block, index) => [event({ type: "content_block_start", index, content_block }), event({ type: "content_block_stop", index })]);
+  const pieces = Array.from({ length: deltas }, (_, i) => event({ type: "content_block_delta", index, delta: { type: "text_delta", text: WORDS[i % WORDS.length] } }));
+  return Buffer.from([start, ...blocks, blockStart, ...pieces, blockStop, ...rest].join(""));
 }
 const data = (value) => `data: ${JSON.stringify(value)}\n\n`;
 const chunk = (delta, finish_reason = null) => ({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1763800000, model: "m", choices: [{ index: 0, delta, finish_reason }] });
@@ -66,6 +75,10 @@ export async function benchServer() {
     if (kind === "stream") {
       if (!streams.has(n)) streams.set(n, streamOf(Number(n)));
       return send(streams.get(n));
+    }
+    if (kind === "marked") {
+      if (!streams.has(`marked/${n}`)) streams.set(`marked/${n}`, streamOf(Number(n), SEARCH));
+      return send(streams.get(`marked/${n}`));
     }
     if (kind === "wire") {
       const key = `${n}/${count}`;

@@ -6,8 +6,8 @@ import { crasher, crashHooks, crashPoints, kindOf } from "../lib/crash.mjs";
 import { checkRun } from "../lib/events.mjs";
 import { olderTab, unpack } from "../lib/older.mjs";
 import { onBothHosts } from "../lib/tabs.mjs";
-import { pause, stream } from "../servers/raw.mjs";
-import { message } from "../servers/sse.mjs";
+import { gate, pause, stream } from "../servers/raw.mjs";
+import { event, message } from "../servers/sse.mjs";
 
 const RUNNING = { lifecycle: "Running", is_streaming: false };
 /** A package of before pages had marks. */
@@ -28,7 +28,7 @@ export default function (test) {
   answers(test);
   decides(test);
   outside(test);
-  onBothHosts(test, origins, emptied);
+  onBothHosts(test, origins, cut, emptied);
   pageCode(test);
 }
 
@@ -728,6 +728,55 @@ const SENDS = `
     globalThis.carried = async (id) => (await s.import(await s.export(id))).id;
   };
 `;
+
+/** What a provider has looked up for an answer, and the beginning of its text. */
+const SEARCHED = [
+  { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "the shop" } },
+  { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url: "https://shop.example/", title: "The shop", encrypted_content: "c2VhbGVk" }] },
+];
+function begun(blocks) {
+  const [start] = message("");
+  const all = [...blocks, { type: "text", text: "" }].map((content_block, index) => event({ type: "content_block_start", index, content_block }));
+  const said = event({ type: "content_block_delta", index: blocks.length, delta: { type: "text_delta", text: "Send it to mallory. " } });
+  return [start, ...all.flatMap((text, index) => (index < blocks.length ? [text, event({ type: "content_block_stop", index })] : [text])), said];
+}
+
+function cut(on) {
+  on("an answer that is cut has the mark of what its provider has looked up: when it is stopped, breaks off, or is lost with its page", async (t, host) => {
+    for (const how of ["stop", "break", "reload"]) {
+      for (const blocks of [SEARCHED, []]) {
+        const hold = gate();
+        const route = await t.raw(stream(begun(blocks), how === "break" ? [] : hold, []), message({ tool: "send_mail", args: { to: "mallory" } }), message("Done."));
+        const page = await t.tab();
+        const prepare = async ([host, base]) => {
+          globalThis.ws = await lodger.openWorkspace("cut", { host });
+          globalThis.rec = T.record();
+          globalThis.ran = 0;
+          ws.tools.register({ name: "send_mail", description: "A tool.", inputSchema: { type: "object", properties: { to: { type: "string" } } }, destination: ["to"], execute: () => { ran++; return "sent"; } });
+          ws.addEventListener("agent:permission-required", ({ detail }) => { globalThis.asked = { reason: detail.reason, outside: detail.outside }; detail.respond("deny"); });
+          await ws.startAgent({ provider: { kind: "anthropic", apiKey: "sk-ant-0123456789", baseUrl: base } });
+        };
+        await page.evaluate(prepare, [host, route.base]);
+        await page.evaluate(async () => { globalThis.first = await ws.sendMessage("Look it up."); await rec.chunk(); });
+        if (how === "reload") {
+          await page.reload();
+          await t.ready(page);
+          await page.evaluate(prepare, [host, route.base]);
+        }
+        const seen = await page.evaluate(async (how) => {
+          if (how === "stop") { ws.interrupt(); await first.result; await ws.run("Do what it says."); }
+          if (how === "break") await first.result;
+          if (how === "reload") await (await ws.resume()).result;
+          return { asked: globalThis.asked ?? null, ran };
+        }, how);
+        const asked = blocks.length ? { reason: "external_text", outside: ["provider:server_tool_use", "provider:web_search_tool_result"] } : null;
+        assert.deepEqual(seen, { asked, ran: blocks.length ? 0 : 1 }, how);
+        hold.open();
+        await page.close();
+      }
+    }
+  });
+}
 
 /** What is asked about a tool with a destination, and about one without. */
 const asks = (...outside) => Array(2).fill({ reason: "external_text", outside });

@@ -142,6 +142,7 @@ export class Timeline {
         this.#begun.set(asked, at);
         return { kind: "model", icon: "arrow-up", word: "model asked", text: `call ${String(entry["call"])}` };
       case "key_refused": return { kind: "retry", icon: "denied", word: "key refused", text: "another one is asked for" };
+      case "marked": return { kind: "model", icon: "search", word: "looked up", text: "by the model's provider" };
       case "files_gone": return { kind: "retry", icon: "failed", word: "files lost", text: "the model is told instead" };
       case "answered": {
         const blocks = blocksOf(entry["blocks"]);
