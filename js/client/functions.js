@@ -8,6 +8,8 @@
 import { inOneTask } from "../host/env.js";
 import { NotJson, tooLarge, toJson } from "../protocol/json.js";
 
+/** After so many pieces a model that never waits leaves the page its turn. */
+const TURN = 4096;
 /** How much is kept of what was thrown, in characters. */
 const WORDS = 2 ** 17;
 
@@ -192,12 +194,14 @@ const KINDS = {
     const took = counter(most);
     try {
       for (let n = 1; ; n++) {
+        if (n % TURN === 0) await new Promise(inOneTask);
         const { done, value } = await iterator.next();
-        // A model that never waits leaves the page its turn between two answers.
+        // The same between two answers.
         if (done) return void (await new Promise(inOneTask));
         if (signal.aborted) return "late";
         if (typeof value === "string") {
-          took(value.length);
+          // An empty text counts too: a model that yields nothing else would never end.
+          took(value.length || 1);
           if (value) send({ t: "feed", text: value });
         } else if (value !== null && typeof value === "object") {
           const json = toJson(value, `chunk ${n}`, ["answerBytes", most]);

@@ -1,7 +1,7 @@
 // Lodger beside a bare drain, a hand-written loop, the Anthropic SDK, pi and the AI SDK: one page, one server, one run,
 // medians. The first text of a page that was never loaded, streams of text on each wire, a call with long arguments,
 // loops of tools. Sessions and tabs, by themselves.
-//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--gate DIR] [--loops | --first | --marks]
+//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--loops | --first | --marks]
 // `--loops`: the loops of tools and nothing else, which takes a minute. `--first`: the time to the first text, the same.
 // `--marks`: an answer whose provider has looked something up, beside a plain one.
 // The peers are installed in `bench/peers`.

@@ -59,6 +59,16 @@ export default function (test) {
       for (const id of ["default", "notes"]) await page.evaluate(`T.harm("damage", "${id}", "", ${edit}, "heads")`);
       await page.reload();
       await t.ready(page);
+      // A page that only lists names both, and so does an app that launches what it always has.
+      const first = await page.evaluate(async () => {
+        const other = await lodger.openWorkspace("damage");
+        const listed = (await other.sessions.list()).map(({ id, damaged }) => [id, damaged?.seq]).sort();
+        await other.startAgent({ provider: { kind: "custom", async *stream() { yield "Here."; } } });
+        const launched = (await T.settle(() => other.sessions.launch({ id: "notes" }))).error?.code;
+        await other.close();
+        return { listed, launched };
+      });
+      assert.deepEqual(first, { listed: [["default", 0], ["notes", 0]], launched: "session_exists" });
       await page.evaluate(begin);
       const seen = await page.evaluate(look);
       assert.deepEqual(seen.told, ["default"]);

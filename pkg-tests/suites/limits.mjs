@@ -45,6 +45,19 @@ export function usual(on) {
     });
   }
 
+  on("a model of the page's own that gives empty texts without end leaves the page its turn, and is stopped", async (t, host) => {
+    const page = await open(t, host);
+    const seen = await page.evaluate(async () => {
+      let times = 0;
+      await ws.startAgent({ provider: { kind: "custom", stream: (_, { signal }) => (times++ ? ["Here."] : (async function* () { while (!signal.aborted) yield ""; })()) } });
+      const run = await ws.sendMessage("go");
+      await T.turn();
+      ws.interrupt();
+      return [(await run.result).outcome, (await ws.run("again")).text];
+    });
+    assert.deepEqual(seen, ["interrupted", "Here."]);
+  });
+
   on("a server that sends 300 MB is cut off", async (t, host) => {
     const page = await open(t, host);
     const begin = [event({ type: "message_start", message: { id: "m", content: [] } }), event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } })];

@@ -748,20 +748,20 @@ function cut(on) {
         const hold = gate();
         const route = await t.raw(stream(begun(blocks), how === "break" ? [] : hold, []), message({ tool: "send_mail", args: { to: "mallory" } }), message("Done."));
         const page = await t.tab();
-        const prepare = async ([host, base]) => {
-          globalThis.ws = await lodger.openWorkspace("cut", { host });
+        const prepare = async ([name, host, base]) => {
+          globalThis.ws = await lodger.openWorkspace(name, { host });
           globalThis.rec = T.record();
           globalThis.ran = 0;
           ws.tools.register({ name: "send_mail", description: "A tool.", inputSchema: { type: "object", properties: { to: { type: "string" } } }, destination: ["to"], execute: () => { ran++; return "sent"; } });
           ws.addEventListener("agent:permission-required", ({ detail }) => { globalThis.asked = { reason: detail.reason, outside: detail.outside }; detail.respond("deny"); });
           await ws.startAgent({ provider: { kind: "anthropic", apiKey: "sk-ant-0123456789", baseUrl: base } });
         };
-        await page.evaluate(prepare, [host, route.base]);
+        await page.evaluate(prepare, [`${how}-${blocks.length}`, host, route.base]);
         await page.evaluate(async () => { globalThis.first = await ws.sendMessage("Look it up."); await rec.chunk(); });
         if (how === "reload") {
           await page.reload();
           await t.ready(page);
-          await page.evaluate(prepare, [host, route.base]);
+          await page.evaluate(prepare, [`${how}-${blocks.length}`, host, route.base]);
         }
         const seen = await page.evaluate(async (how) => {
           if (how === "stop") { ws.interrupt(); await first.result; await ws.run("Do what it says."); }

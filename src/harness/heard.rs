@@ -28,7 +28,10 @@ impl Harness {
     /// quotes them is kept without its mark.
     pub fn looked_up(&mut self, now: Millis, call: CallKey, kinds: &[String]) {
         self.core.set_now(now);
-        let Some(model) = self.runner.calls.models.get(call).filter(|_| !kinds.is_empty()) else { return };
+        let Some(model) = self.runner.calls.models.get_mut(call).filter(|_| !kinds.is_empty()) else {
+            return;
+        };
+        model.marked = true;
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut outside = Outside::default();
         kinds.iter().for_each(|kind| outside.add(Outside::provider(kind)));

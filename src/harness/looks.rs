@@ -234,7 +234,9 @@ impl Harness {
         let session = &waiting.session;
         if stored.entries().is_empty() && stored.head.is_none() && session != DEFAULT_SESSION {
             // Another tab has removed it, whatever was found to be wrong with it before.
-            self.core.forget_integrity(session);
+            if self.core.sessions.damage(session).is_some() {
+                self.core.forget_session(session);
+            }
             return Err(no_session_for(waiting.request.command, session));
         }
         match waiting.request.need() {

@@ -44,7 +44,7 @@ impl Harness {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         self.core.sessions.take_heads(part(0));
-        self.core.take_named(part(5));
+        self.core.take_over_named(part(5));
         let mut sessions = Vec::new();
         // The first session is opened when it is needed, as the others are.
         if self.core.sessions.head(DEFAULT_SESSION).and_then(Head::archived_at).is_none() {

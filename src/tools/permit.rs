@@ -163,7 +163,7 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
     }
     if let Some(definition) = &answers.allowed {
         let changed = *definition != fingerprint(tool);
-        return match facts.policy.verdict(tool, false).0 {
+        return match by_rules(tool, &checked.args, facts).verdict {
             // To the page's own code, an answer about another tool is none, also where the rules allow or deny it.
             _ if changed && by_page => ask(checked, answers, AskReason::DefinitionChanged),
             Verdict::Deny => Permit::Refuse(not_allowed(tool, by_page)),
@@ -226,9 +226,12 @@ pub fn by_rules(tool: &Definition, args: &Value, facts: &Facts<'_>) -> Judged {
     if tool.origin != Origin::Page || !empties(&tool.name, args) {
         return own;
     }
-    let deleting = facts.tools.get(DELETE).map(|tool| judged(&tool.definition, args, facts));
-    let unknown = Judged { verdict: Verdict::Ask, reason: AskReason::Destructive, granted: false };
-    let other = deleting.unwrap_or(unknown);
+    let other = match facts.tools.get(DELETE).map(|tool| &tool.definition) {
+        Some(tool) if facts.policy.offers(tool) && facts.policy.missing(tool).is_none() => {
+            judged(tool, args, facts)
+        }
+        _ => Judged { verdict: Verdict::Deny, reason: AskReason::Policy, granted: false },
+    };
     if own.strictness() > other.strictness() { own } else { other }
 }
 

@@ -59,6 +59,8 @@ pub(in crate::harness) struct LiveModel {
     fresh_call: bool,
     /// Whether the page still shows what this call had said before it was made again.
     replaces: bool,
+    /// Whether its provider has looked something up, which is put down before its text is.
+    pub marked: bool,
 }
 
 /// What a model call is for. What it costs counts, whatever it is for.
@@ -124,6 +126,7 @@ impl LiveModel {
             base,
             fresh_call: false,
             replaces,
+            marked: false,
         }
     }
 
@@ -363,7 +366,10 @@ impl Calls {
     fn drafts(&mut self, core: &mut Core, whole: bool) -> Vec<Write> {
         let epoch = core.epoch;
         let mut drafts = Vec::new();
-        for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
+        // What is written at once would come before the mark that waits for its commit.
+        let ahead = whole && !core.outbox.is_idle();
+        let wanted = |model: &&mut LiveModel| (whole || model.has_news()) && !(ahead && model.marked);
+        for model in self.models.values_mut().filter(wanted) {
             let mut pieces = Vec::new();
             for (index, part) in model.parts.iter_mut().enumerate() {
                 let start = if whole { 0 } else { part.drafted };

@@ -6,7 +6,8 @@
 //! (`removed`).
 
 use crate::harness::action::Action;
-use crate::harness::core::{Core, tasks};
+use crate::harness::core::integrity::NO_HEAD;
+use crate::harness::core::{Core, Lifecycle, tasks};
 use crate::json::{json, parse};
 use crate::ports::{Key, Part, Read, Rows, Table, Write};
 use crate::session::damage::Damage;
@@ -36,17 +37,27 @@ impl Core {
         (!tasks::is_task(session)).then_some(row)
     }
 
-    /// What was found in a session is written down, also where another tab writes in it. Nothing waits for that.
+    /// What was found in a session is written down, also by a tab that only looks.
     pub(in crate::harness) fn keep_verdict(&mut self, session: &str) {
-        if let Some(row) = self.named(session) {
-            self.outbox.act(Action::Draft { writes: vec![row] });
+        let row = self.named(session);
+        row.into_iter().for_each(|row| self.write_named(row));
+    }
+
+    /// A holder that was robbed writes nothing, this neither. Who holds nothing has no commits.
+    fn write_named(&mut self, write: Write) {
+        match self.state.lifecycle {
+            Lifecycle::Running => {
+                self.outbox.write(write);
+                self.outbox.hurry();
+            }
+            _ => self.outbox.act(Action::Draft { writes: vec![write] }),
         }
     }
 
     /// Nothing is left of a session that was named.
     pub(in crate::harness) fn forget_session(&mut self, session: &str) {
         self.forget_integrity(session);
-        self.outbox.act(Action::Draft { writes: vec![unnamed(session)] });
+        self.write_named(unnamed(session));
     }
 
     /// Takes in what the rows of [`all_named`] say, and gives the sessions that they name.
@@ -62,5 +73,20 @@ impl Core {
             ids.push(id.clone());
         }
         ids
+    }
+
+    /// The same for who takes the workspace: what the rows do not say was put right by another tab. A session whose head is
+    /// gone is worked in by nobody, and none is begun in its place, until a list has seen whether anything is left of it.
+    pub(in crate::harness) fn take_over_named(&mut self, rows: &Rows) {
+        for (key, _) in rows.iter().filter(|(_, text)| text.is_empty()) {
+            if let Some(Part::Text(id)) = key.last() {
+                self.forget_integrity(id);
+            }
+        }
+        for id in self.take_named(rows) {
+            if self.sessions.head(&id).is_none() && self.sessions.damage(&id).is_none() {
+                self.sessions.set_aside(&id, Damage::of_head(NO_HEAD));
+            }
+        }
     }
 }

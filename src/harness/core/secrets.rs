@@ -51,35 +51,48 @@ impl Secrets {
                 found = true;
             }
         }
-        if text.as_bytes().contains(&b'\\') { self.scrub_escaped(text) || found } else { found }
+        if has_escapes(text) && !self.0.is_empty() { self.scrub_escaped(text) || found } else { found }
     }
 
     /// The same of keys that are written with escapes: `\u0073k-…`, `a\/b`. Also in a JSON text that is a text of another.
     fn scrub_escaped(&self, text: &mut String) -> bool {
         let mut found = false;
-        for depth in 1..=DEPTH {
-            let (mut plain, mut places) = unescaped(text, depth);
-            for secret in &self.0 {
-                let (mut clean, mut rest, mut kept) = (String::new(), 0, 0);
-                while let Some(at) = plain.get(rest..).and_then(|plain| find::position(plain, secret)) {
-                    let begins = places.get(rest + at).copied().unwrap_or_default();
-                    rest += at + secret.len();
-                    clean.push_str(text.get(kept..begins).unwrap_or_default());
-                    clean.push_str(REDACTED);
-                    kept = places.get(rest).copied().unwrap_or(text.len());
-                }
-                if kept > 0 {
-                    clean.push_str(text.get(kept..).unwrap_or_default());
-                    *text = clean;
-                    found = true;
-                    (plain, places) = unescaped(text, depth);
-                }
+        let mut depth = 1;
+        let mut level = unescaped(text, depth);
+        // As long as there is something to take an escape from.
+        let mut longer = text.len();
+        while level.plain.len() < longer {
+            while self.cut_out(text, &level) {
+                found = true;
+                level = unescaped(text, depth);
             }
-            if !plain.contains('\\') {
-                break;
+            depth += 1;
+            longer = level.plain.len();
+            if depth <= DEPTH {
+                level = level.deeper();
             }
         }
         found
+    }
+
+    /// Takes the first key out that is in a text without its escapes, as often as it is there. Whether there was any.
+    fn cut_out(&self, text: &mut String, Unescaped { plain, places }: &Unescaped) -> bool {
+        let place = |at: usize| places.get(at).copied().unwrap_or(text.len());
+        for secret in &self.0 {
+            let (mut clean, mut rest, mut kept) = (String::new(), 0, 0);
+            while let Some(at) = plain.get(rest..).and_then(|plain| find::position(plain, secret)) {
+                clean.push_str(text.get(kept..place(rest + at)).unwrap_or_default());
+                clean.push_str(REDACTED);
+                rest += at + secret.len();
+                kept = place(rest);
+            }
+            if kept > 0 {
+                clean.push_str(text.get(kept..).unwrap_or_default());
+                *text = clean;
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes parts of keys out of a text: providers quote the key that they refuse, with its middle left out.
@@ -172,21 +185,24 @@ impl Secrets {
             text.truncate(from);
             text.push_str(&news);
         }
-        if last || self.0.is_empty() {
+        if last {
             return text.len();
         }
-        let half = news
-            .bytes()
-            .rposition(|byte| byte == b'\\')
-            .filter(|at| is_half(news.get(*at..).unwrap_or_default()));
-        let whole = news.get(..half.unwrap_or(news.len())).unwrap_or_default();
-        let (plain, places) = unescaped(whole, 1);
-        let held = |secret: &String| {
-            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| plain.ends_with(beginning));
-            (1..secret.len().min(plain.len() + 1)).rev().find(begins).unwrap_or(0)
+        let held = |plain: &str| {
+            let of = |secret: &String| {
+                let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| plain.ends_with(beginning));
+                (1..secret.len().min(plain.len() + 1)).rev().find(begins).unwrap_or(0)
+            };
+            self.0.iter().map(of).max().unwrap_or(0)
         };
-        let held = self.0.iter().map(held).max().unwrap_or(0);
-        from + places.get(plain.len() - held).copied().unwrap_or_default()
+        if !has_escapes(&news) {
+            return text.len() - held(&news);
+        }
+        let half = news.bytes().rposition(|byte| byte == b'\\');
+        let half = half.filter(|at| is_half(news.get(*at..).unwrap_or_default()));
+        let whole = news.get(..half.unwrap_or(news.len())).unwrap_or_default();
+        let Unescaped { plain, places } = unescaped(whole, 1);
+        from + places.get(plain.len() - held(&plain)).copied().unwrap_or_default()
     }
 }
 
@@ -207,9 +223,29 @@ fn shared(text: &str, secret: &str) -> usize {
     }
 }
 
-/// A text without the escapes of JSON, so deep, and for each of its bytes, and for its end, the place where that stands in
-/// the text.
-fn unescaped(text: &str, depth: u32) -> (String, Vec<usize>) {
+/// Whether there may be escapes in a text.
+fn has_escapes(text: &str) -> bool {
+    text.as_bytes().contains(&b'\\')
+}
+
+/// A text without the escapes of JSON.
+struct Unescaped {
+    plain: String,
+    /// For each byte of it, and for its end, the place where that stands in the text.
+    places: Vec<usize>,
+}
+
+impl Unescaped {
+    /// The same without the escapes that are in it.
+    fn deeper(&self) -> Unescaped {
+        let mut inner = unescaped(&self.plain, 1);
+        inner.places.iter_mut().for_each(|at| *at = self.places.get(*at).copied().unwrap_or_default());
+        inner
+    }
+}
+
+/// Takes the escapes out of a text, so often.
+fn unescaped(text: &str, depth: u32) -> Unescaped {
     let (mut plain, mut places) = (String::new(), Vec::new());
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -220,12 +256,8 @@ fn unescaped(text: &str, depth: u32) -> (String, Vec<usize>) {
         at += length;
     }
     places.push(at);
-    if depth > 1 {
-        let (deeper, mut inner) = unescaped(&plain, depth - 1);
-        inner.iter_mut().for_each(|at| *at = places.get(*at).copied().unwrap_or_default());
-        return (deeper, inner);
-    }
-    (plain, places)
+    let level = Unescaped { plain, places };
+    (1..depth).fold(level, |level, _| level.deeper())
 }
 
 /// Whether an escape begins here and is not whole.

@@ -245,7 +245,7 @@ fn cleared(id: &str, rows: &[String]) -> Option<String> {
 #[test]
 fn a_checkpoint_says_of_the_same_rows_what_it_said() {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    let format = read(&Session::new("a").checkpoint().unwrap().text)["v"].to_string();
+    let format = read(&Session::new("a").checkpoint().unwrap().text)["v"].clone();
     let table = table();
     let (mut places, mut stored, mut changed) = (0, 0, Vec::new());
     for golden in goldens() {
@@ -256,7 +256,7 @@ fn a_checkpoint_says_of_the_same_rows_what_it_said() {
                 places += 1;
             }
             let kept = store.read(&Read::all(Table::Entries, pack::checkpoint_key(&id))).pop();
-            let Some((_, text)) = kept.filter(|(_, text)| read(text)["v"].to_string() == format) else {
+            let Some((_, text)) = kept.filter(|(_, text)| read(text)["v"] == format) else {
                 continue;
             };
             let seq = read(&text)["seq"].as_u64().unwrap() as usize;
@@ -264,7 +264,7 @@ fn a_checkpoint_says_of_the_same_rows_what_it_said() {
             stored += 1;
         }
         let sum = sum(all.as_bytes());
-        if table[&golden.name]["checkpoints"][&format] != sum {
+        if table[&golden.name]["checkpoints"][format.to_string()] != sum {
             changed.push(format!("{}: {sum}", golden.name));
         }
     }

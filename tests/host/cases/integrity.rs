@@ -317,12 +317,17 @@ fn rows_without_their_head_are_not_taken_for_nothing() {
     page.start();
     let message = json!({ "text": "mine" });
     assert_eq!(page.fails("sendMessage", message).0, Code::Corrupt, "nothing begins anew on what is there");
-    // Of the other nothing is left behind where one of its name begins.
+    // None of its name begins in the place of the other, before it was removed.
     let mut page = worked();
     page.must("stopAgent", json!({}));
     page.edits(Table::Heads, "a", |_, _| Some(String::new()));
     let mut page = page.crash("ann");
     page.start();
+    assert_eq!(page.fails("sessions.launch", json!({ "id": "a" })).0, Code::SessionExists);
+    assert!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len() > 1);
+    page.must("sessions.remove", json!({ "id": "a" }));
+    page.now += 20_000;
+    page.handle(Input::Tick { online: true });
     page.launch("a");
     page.prompt("a", "again");
     page.says("yes");
