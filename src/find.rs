@@ -80,19 +80,22 @@ pub fn hidden(c: char) -> bool {
 
 /// The same where a character has no use of its own either: in a name, or as all that a page says.
 pub fn unseen(c: char) -> bool {
-    hidden(c)
-        || matches!(
-            c,
-            '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'
-                ..='\u{180f}'
-                    | '\u{2028}'
-                    | '\u{2029}'
-                    | '\u{2800}'
-                    | '\u{3164}'
-                    | '\u{fe0e}'
-                    | '\u{fe0f}'
-                    | '\u{ffa0}'
-        )
+    match c {
+        '\u{34f}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{fe0e}'
+        | '\u{fe0f}'
+        | '\u{ffa0}' => true,
+        _ => hidden(c),
+    }
 }
 
 #[cfg(test)]

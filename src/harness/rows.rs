@@ -109,8 +109,9 @@ impl Harness {
                 let of_events = signatures.filter(|_| waiting.judges_events());
                 self.look(*waiting, &rows, of_events);
             }
-            After::List { command, of, asked, held } => {
-                self.reads.heads_came(&mut self.core, (command, of), (asked, held), &rows, signatures)
+            After::List { command, of, asked, held, lacking } => {
+                let core = &mut self.core;
+                self.reads.heads_came(core, (command, of), (asked, held), &lacking, &rows, signatures)
             }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
             After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),

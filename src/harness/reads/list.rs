@@ -155,13 +155,14 @@ impl Reads {
         if core.state.lifecycle == Lifecycle::Running || of == Listing::Grants {
             self.read_heads(core, command, of, false);
         } else {
-            self.peek(core, After::List { command, of, asked: core.now, held: false });
+            self.peek(core, After::List { command, of, asked: core.now, held: false, lacking: Vec::new() });
         }
     }
 
     /// Reads them. `held`: another tab works here.
     pub(in crate::harness) fn read_heads(&mut self, core: &mut Core, command: u32, of: Listing, held: bool) {
-        self.read_after_commit(core, all_heads(), After::List { command, of, asked: core.now, held });
+        let after = After::List { command, of, asked: core.now, held, lacking: Vec::new() };
+        self.read_after_commit(core, all_heads(), after);
     }
 
     /// The heads were read for a list. Of a damaged session without one nothing may be left at all, because another tab has
@@ -171,26 +172,29 @@ impl Reads {
         core: &mut Core,
         (command, of): (u32, Listing),
         (asked, held): (Millis, bool),
+        lacking: &[String],
         rows: &[Rows],
         signatures: Option<&[String]>,
     ) {
         let heads = heads_in(rows);
-        let mut lacking = core.take_named(rows.get(2).unwrap_or(&Rows::new()));
-        lacking.retain(|id| core.sessions.damage(id).is_none());
-        lacking.extend(core.sessions.damaged());
-        lacking.retain(|id| of != Listing::Grants && !core.sessions.has(id) && lacks_head(&heads, id));
+        let mut named = core.take_named(rows.get(2).unwrap_or(&Rows::new()));
         let firsts = rows.get(3..).unwrap_or_default();
-        if firsts.is_empty() && !lacking.is_empty() {
-            let reads = all_heads().into_iter().chain(lacking.iter().flat_map(|id| first_rows(id))).list();
-            return self.read_after_commit(core, reads, After::List { command, of, asked, held });
+        if firsts.is_empty() && of != Listing::Grants {
+            named.retain(|id| core.sessions.damage(id).is_none());
+            named.extend(core.sessions.damaged());
+            named.retain(|id| !core.sessions.has(id) && lacks_head(&heads, id));
+            if !named.is_empty() {
+                let reads = all_heads().into_iter().chain(named.iter().flat_map(|id| first_rows(id))).list();
+                let after = After::List { command, of, asked, held, lacking: named };
+                return self.read_after_commit(core, reads, after);
+            }
         }
-        // Another one may have been found since.
-        if firsts.len() == 2 * lacking.len() {
-            for (id, rows) in lacking.iter().zip(firsts.chunks(2)) {
-                match rows.iter().all(Vec::is_empty) {
-                    true => core.forget_session(id),
-                    false => core.found_damage(id, Damage::of_head(NO_HEAD)),
-                }
+        let still = |id: &str| !core.sessions.has(id) && lacks_head(&heads, id);
+        let seen = lacking.iter().zip(firsts.chunks(2)).filter(|(id, _)| still(id)).list();
+        for (id, rows) in seen {
+            match rows.iter().all(Vec::is_empty) {
+                true => core.forget_session(id),
+                false => core.found_damage(id, Damage::of_head(NO_HEAD)),
             }
         }
         heads_read(core, (command, of), (asked, held), rows, signatures);

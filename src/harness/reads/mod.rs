@@ -65,8 +65,8 @@ pub(in crate::harness) enum After {
     Find(Box<Waiting>),
     /// The same, where no row says so: all heads, then the rows of one session after the other.
     Seek { waiting: Box<Waiting>, rest: Vec<String> },
-    /// All heads, to list the sessions; where damaged ones have none, their first rows as well.
-    List { command: u32, of: Listing, asked: Millis, held: bool },
+    /// All heads, to list the sessions; of those that should have one and have none (`lacking`) the first rows as well.
+    List { command: u32, of: Listing, asked: Millis, held: bool, lacking: Vec<String> },
     /// The head of a session that arrives; nothing was read for it.
     Arrived { command: u32 },
     /// What besides their own rows is left of removed sessions: whose each run is, and the files.
