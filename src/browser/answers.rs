@@ -112,7 +112,10 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
 
 /// Marks a conversation whose provider has looked something up.
 fn mark(pump: &Pump, call: CallKey, decoder: &Decoder) {
-    pump.inner().harness.borrow_mut().looked_up(pump.now(), call, decoder.looked_up());
+    let kinds = decoder.looked_up();
+    if !kinds.is_empty() {
+        pump.inner().harness.borrow_mut().looked_up(pump.now(), call, kinds);
+    }
 }
 
 /// An answer is over: its body has ended, or the request has failed.

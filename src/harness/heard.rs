@@ -27,11 +27,10 @@ impl Harness {
     /// [`Decoder::looked_up`](crate::model::Decoder::looked_up). Before what comes with them is told, so that no text which
     /// quotes them is kept without its mark.
     pub fn looked_up(&mut self, now: Millis, call: CallKey, kinds: &[String]) {
+        let models = &mut self.runner.calls.models;
+        let Some(model) = models.get_mut(call).filter(|model| model.looked_up < kinds.len()) else { return };
+        model.looked_up = kinds.len();
         self.core.set_now(now);
-        let Some(model) = self.runner.calls.models.get_mut(call).filter(|_| !kinds.is_empty()) else {
-            return;
-        };
-        model.marked = true;
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut outside = Outside::default();
         kinds.iter().for_each(|kind| outside.add(Outside::provider(kind)));

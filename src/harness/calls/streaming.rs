@@ -59,8 +59,8 @@ pub(in crate::harness) struct LiveModel {
     fresh_call: bool,
     /// Whether the page still shows what this call had said before it was made again.
     replaces: bool,
-    /// Whether its provider has looked something up, which is put down before its text is.
-    pub marked: bool,
+    /// How many kinds of things its provider has looked up: they are put down before its text is.
+    pub looked_up: usize,
 }
 
 /// What a model call is for. What it costs counts, whatever it is for.
@@ -126,7 +126,7 @@ impl LiveModel {
             base,
             fresh_call: false,
             replaces,
-            marked: false,
+            looked_up: 0,
         }
     }
 
@@ -368,7 +368,7 @@ impl Calls {
         let mut drafts = Vec::new();
         // What is written at once would come before the mark that waits for its commit.
         let ahead = whole && !core.outbox.is_idle();
-        let wanted = |model: &&mut LiveModel| (whole || model.has_news()) && !(ahead && model.marked);
+        let wanted = |model: &&mut LiveModel| (whole || model.has_news()) && !(ahead && model.looked_up > 0);
         for model in self.models.values_mut().filter(wanted) {
             let mut pieces = Vec::new();
             for (index, part) in model.parts.iter_mut().enumerate() {

@@ -31,6 +31,7 @@ fn heads_read(
     (command, of): (u32, Listing),
     (asked, held): (Millis, bool),
     rows: &[Rows],
+    heads: &Named<()>,
     signatures: Option<&[String]>,
 ) {
     let stopped = rows.get(1).and_then(|rows| rows.first());
@@ -56,15 +57,14 @@ fn heads_read(
             core.sessions.set_head(id, head);
         }
     }
-    let heads = heads_in(rows);
     for id in core.sessions.ids() {
-        if core.is_written_before(&id, asked) && lacks_head(&heads, &id) {
+        if core.is_written_before(&id, asked) && lacks_head(heads, &id) {
             core.found_damage(&id, Damage::of_head(NO_HEAD));
         }
     }
     // Of some even the head is gone.
     for id in core.sessions.damaged() {
-        if of != Listing::Grants && lacks_head(&heads, &id) {
+        if of != Listing::Grants && lacks_head(heads, &id) {
             told.extend(listed(core, &id, Head::parse(""), of == Listing::Verified, held));
         }
     }
@@ -197,6 +197,6 @@ impl Reads {
                 false => core.found_damage(id, Damage::of_head(NO_HEAD)),
             }
         }
-        heads_read(core, (command, of), (asked, held), rows, signatures);
+        heads_read(core, (command, of), (asked, held), rows, &heads, signatures);
     }
 }
