@@ -784,10 +784,11 @@ export interface Message {
   runId?: string;
   /**
    * `partial`: it still streams, or a lost page left it so. `damaged`: here is a gap, because rows of the session are damaged; its
-   * role is `system`, and `damaged` says which entries are lost.
+   * role is `system`, and `damaged` says which entries are lost. An answer has `damaged` without entries where it was cut with its
+   * page and what was written down of it is damaged: it ends where that is whole.
    */
   status: "complete" | "partial" | "interrupted" | "failed" | "damaged";
-  damaged?: { from: number; to: number; why: string };
+  damaged?: { from?: number; to?: number; why: string };
   metadata?: Record<string, unknown>;
   model?: string;
   usage?: Usage;

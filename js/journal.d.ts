@@ -268,6 +268,8 @@ export interface JournalEntries {
   lost: {
     /** What the open model call had said, as far as it was written down. */
     blocks?: JournalBlock[];
+    /** Whether more was written down, and is not what was written any more. */
+    damaged?: boolean;
   };
   /** The run is put aside: what was asked of the model is asked anew when it goes on. */
   benched: {

@@ -205,7 +205,8 @@ async function markdown(workspace, command, id) {
     const how = message.status === "complete" ? "" : ` (${message.status})`;
     lines.push(`## ${who}${how}, ${new Date(message.createdAt).toISOString()}`, "");
     for (const part of message.parts) lines.push(...written(part), "");
-    if (message.damaged) lines.push(`Entries ${message.damaged.from} to ${message.damaged.to} of the journal are lost: ${inLine(message.damaged.why)}.`, "");
+    if (message.status === "damaged") lines.push(`Entries ${message.damaged.from} to ${message.damaged.to} of the journal are lost: ${inLine(message.damaged.why)}.`, "");
+    else if (message.damaged) lines.push(`It ends early: ${inLine(message.damaged.why)}.`, "");
     if (message.error) lines.push(`Error: ${inLine(message.error.message)}`, "");
   }
   return new Blob([lines.join("\n")], { type: "text/markdown" });

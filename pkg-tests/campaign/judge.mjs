@@ -104,10 +104,16 @@ export function judge(test, { seed, count, first = 1, counts }) {
     assert.deepEqual(found(row, marked((journal) => { journal[3].at++; }, "journal")), ["notes: journal"]);
     for (const part of ["events", "receipts", "handoffs"]) assert.deepEqual(found(row, marked((records) => { records.pop(); }, part)), [`notes: ${part}`]);
     assert.deepEqual(found(row, (_, then) => { then.salvaged = { notes: { error: "corrupt" } }; }), ["notes: salvage"]);
-    // A draft may say something else, and its session no more than that.
+    // A draft that is gone is not missed; of one that is damaged its message says so, and shows nothing else.
     const without = ({ shown }) => { shown["held: history"] = { value: shown["held: history"].value.map((message, n, { length }) => (n === length - 1 ? { ...message, parts: [] } : message)) }; };
-    assert.deepEqual(found({ table: "drafts", sessions: ["held"] }, without), []);
-    assert.deepEqual(found({ table: "drafts", sessions: ["queued"] }, without), ["held: history"]);
+    assert.deepEqual(found({ table: "drafts", kind: "delete", sessions: ["held"] }, without), []);
+    assert.deepEqual(found({ table: "drafts", kind: "delete", sessions: ["queued"] }, without), ["held: history"]);
+    const early = (parts) => (seen) => { without(seen); Object.assign(seen.shown["held: history"].value.at(-1), { parts, damaged: { why: "" } }); };
+    const flipped = { table: "drafts", kind: "flip", sessions: ["held"] };
+    assert.deepEqual(found(flipped, without), ["held: history"]);
+    assert.deepEqual(found(flipped, early([])), []);
+    assert.deepEqual(found(flipped, early([{ type: "text", text: "I hear: " }])), []);
+    assert.deepEqual(found(flipped, early([{ type: "text", text: "I heard: " }])), ["held: history"]);
     // All is lost, or nothing is.
     const gone = (seen, then) => { Object.assign(seen, empty, { notices: [{ kind: "storage_lost" }] }); for (const id of whole.sessions.slice(1)) { then.answers[id] = { error: "session_not_found" }; delete then.later[id]; } then.pages = { value: [] }; then.answers["the key"] = { value: "" }; };
     assert.deepEqual(found({ table: "file ldb", under: true }, gone), []);

@@ -162,9 +162,10 @@ class Judgement {
     // A damaged session shows what waits in it too: its journal has that.
     const waited = this.then[`${id}: journal`].value.filter(({ type }) => type === "queued").map(({ prompt }) => prompt.text);
     const said = new Set([...textsOf(before), ...waited]);
-    for (const text of textsOf(value.filter(({ status }) => status !== "damaged"))) if (!said.has(text)) this.fault(what, `nobody has said ${brief(text)}`);
+    const isWhole = (text, { damaged }) => said.has(text) || (damaged && [...said].some((whole) => whole.startsWith(text)));
+    for (const message of value.filter(({ status }) => status !== "damaged")) for (const text of textsOf([message])) if (!isWhole(text, message)) this.fault(what, `nobody has said ${brief(text)}`);
     if (this.done.under) return;
-    // What was said last in an open run is in drafts, which no chain proves.
+    // What was said last in an open run is in drafts: one that is damaged gives its message an early end.
     const sure = before.filter(({ status }) => status === "complete");
     const isNear = this.near(id);
     const runs = new Set(this.then[`${id}: journal`].value.filter(({ seq }) => isNear(seq)).map(({ runId }) => runId));
@@ -180,7 +181,7 @@ class Judgement {
     return DAMAGED.includes(error)
       || (state && (state.session.damaged !== undefined || state.hmac_status !== this.then[`${id}: state`].value.hmac_status))
       || this.now[`${id}: verify`].value?.damaged !== undefined
-      || this.now[`${id}: history`].value?.some(({ status }) => status === "damaged")
+      || this.now[`${id}: history`].value?.some(({ damaged }) => damaged)
       || this.now[`${id}: journal`].value?.some(({ type }) => type === "damaged")
       || this.notices.some(({ sessionId, code, kind }) => sessionId === id && (kind === "damaged" || code === "corrupt"));
   }

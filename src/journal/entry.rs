@@ -432,6 +432,8 @@ entries! {
         Input Lost = "lost" erasable true {
             /// What the open model call had said, as far as it was written down.
             blocks: Vec<Block>,
+            /// Whether more was written down, and is not what was written any more.
+            damaged: Option<bool>,
         }
         /// The run is put aside: what was asked of the model is asked anew when it goes on.
         Input Benched = "benched" erasable true {
@@ -916,7 +918,7 @@ mod tests {
             Entry::Unknown { tool_call: "a".into() },
             Entry::Interrupted { reason: "user".into(), blocks, usage: Some(usage), cost: Some(7) },
             Entry::Interrupted { reason: "stop".into(), blocks: vec![], usage: None, cost: None },
-            Entry::Lost { blocks: vec![] },
+            Entry::Lost { blocks: vec![], damaged: None },
             Entry::Benched { blocks: vec![], calls: Some(json!(["a"])), usage: Some(usage), cost: None },
             Entry::Resumed {},
             Entry::Ended { outcome: "failed".into(), code: Some(error.code.as_str().into()) },

@@ -11,7 +11,6 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Header, OfQueue, Row, Scope};
 use crate::list::Listed;
 use crate::maps::sorted;
-use crate::model::Block;
 use crate::object::Object;
 use crate::ports::{Key, Millis, Part, Rows};
 use crate::run::{Ended, Outcome, Prompt, Run, Said, Turn};
@@ -135,7 +134,7 @@ pub struct Survey {
     /// Whether the rows before all damage are tied to the end too.
     pub proven: bool,
     /// What was said in runs that had not ended, and is in no row yet.
-    pub drafts: Vec<(String, Vec<Block>)>,
+    pub drafts: Vec<(String, Entry)>,
 }
 
 /// A place while it is looked at.
@@ -388,11 +387,10 @@ impl Survey {
             }
         }
         let at = self.places.iter().rev().find_map(Place::at).unwrap_or_default();
-        for (run, blocks) in &self.drafts {
-            let entry = Entry::Lost { blocks: blocks.clone() };
+        for (run, entry) in &self.drafts {
             let header = Header { seq: session.seq, at, kind: entry.kind().into(), run: Some(run.clone()) };
-            session.bridge(&header, &entry, &|run| self.is_delegate(run));
-            let _ = session.fold(&header, Some(&entry));
+            session.bridge(&header, entry, &|run| self.is_delegate(run));
+            let _ = session.fold(&header, Some(entry));
         }
         session.settle();
         (session, gaps)
@@ -415,7 +413,7 @@ fn says(entry: &Entry) -> bool {
         Entry::Answered { blocks, .. }
         | Entry::Failed { blocks, .. }
         | Entry::Interrupted { blocks, .. }
-        | Entry::Lost { blocks }
+        | Entry::Lost { blocks, .. }
         | Entry::Benched { blocks, .. } => !blocks.is_empty(),
         _ => false,
     }

@@ -133,6 +133,9 @@ fn file_part(File { id, media_type, size, name, gone }: &File) -> Value {
     part.maybe("gone", gone.then_some(Value::Bool(true))).done()
 }
 
+/// Why an answer ends early of which a draft is damaged.
+const ENDS_EARLY: &str = "what was written down of it is damaged: it ends where that is whole";
+
 /// The assistant's message.
 pub fn answer_of(session: &Session, run: &Run) -> Value {
     answer(session, run, 0, false)
@@ -152,6 +155,7 @@ pub(crate) fn answer(session: &Session, run: &Run, turn: usize, streams: bool) -
         _ => None,
     });
     let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
+    let ends_early = run.turns.iter().any(Turn::ends_early);
     Object::new()
         .text("id", &run.answer_id())
         .text("role", "assistant")
@@ -162,6 +166,7 @@ pub(crate) fn answer(session: &Session, run: &Run, turn: usize, streams: bool) -
         .maybe_text("model", model)
         .maybe("usage", usage(&run.sums))
         .maybe("error", error.map(ErrorInfo::to_json))
+        .maybe("damaged", ends_early.then(|| Object::new().text("why", ENDS_EARLY).done()))
         .maybe("versions", session.versions_of_answer(run).map(Into::into))
         .done()
 }

@@ -44,6 +44,8 @@ mod cases {
     mod conformance;
     /// Rows that are damaged, and what can be done about it.
     pub mod damage;
+    /// What was written down of an answer that streamed.
+    mod draft;
     /// Files of a message.
     mod file;
     /// What a newer version of the package has stored.
@@ -82,7 +84,7 @@ mod cases {
     /// Edited messages and answers made anew.
     mod version;
     /// What of a damaged session is shown and kept.
-    mod words;
+    pub mod words;
 }
 
 /// The cases of the systems that Lodger learned from, with tables of what became of each.

@@ -9,16 +9,16 @@ use crate::harness::action::{Action, CallKey};
 use crate::harness::calls::Calls;
 use crate::harness::calls::watch::Watch;
 use crate::harness::config::{Given, Http};
-use crate::harness::core::Core;
 use crate::harness::core::whole::{ERROR_BYTES, Whole, is_good};
+use crate::harness::core::{Core, drafts};
 use crate::harness::setup::Setup;
 use crate::journal::blocks_to_json;
 use crate::list::Listed;
 use crate::model::{Block, Delta, DeltaKind, Known, Usage};
 use crate::object::Object;
-use crate::ports::{Millis, Table, Write};
+use crate::ports::{Millis, Write};
 use crate::run::Run;
-use crate::{json, session};
+use crate::session;
 use serde_json::Value;
 use std::rc::Rc;
 
@@ -365,7 +365,7 @@ impl Calls {
     /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
     fn drafts(&mut self, core: &mut Core, whole: bool) -> Vec<Write> {
         let epoch = core.epoch;
-        let mut drafts = Vec::new();
+        let mut written = Vec::new();
         // What is written at once would come before the mark that waits for its commit.
         let ahead = whole && !core.outbox.is_idle();
         let wanted = |model: &&mut LiveModel| (whole || model.has_news()) && !(ahead && model.looked_up > 0);
@@ -393,10 +393,9 @@ impl Calls {
                 epoch.into(),
                 model.drafts.into(),
             ];
-            drafts.push((key, json::json(&Value::from(pieces))));
+            written.push(drafts::write(key, pieces));
         }
-        let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
-        drafts.into_iter().map(put).list()
+        written
     }
 
     /// Aborts the model call of a run, if there is one: what had come of it, what that has used up, and its price.

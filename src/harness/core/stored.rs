@@ -1,14 +1,11 @@
-//! What stored rows say that no session reads: the database's format, a loss, that an agent was stopped, drafts, and
-//! what a clearing still has to erase. And how the rows before a checkpoint are packed.
+//! What stored rows say that no session reads: the database's format, a loss, that an agent was stopped, and what a
+//! clearing still has to erase. And how the rows before a checkpoint are packed.
 
 use crate::harness::core::Core;
-use crate::journal::{Entry, Row, blocks_from_json, pack};
-use crate::json;
+use crate::journal::{Entry, Row, pack};
 use crate::list::Listed;
-use crate::model::Block;
 use crate::ports::{Key, Part, Rows, StoreError, Table, Write};
 use crate::session::Checkpoint;
-use serde_json::Value;
 
 /// The row of the table `meta` that says in which format the database is.
 pub const FORMAT_KEY: &str = "format";
@@ -62,38 +59,6 @@ pub(in crate::harness) fn first_format_write() -> Write {
 
 fn format_row() -> (Table, Key, String) {
     (Table::Meta, vec![FORMAT_KEY.into()], format_text(FORMAT))
-}
-
-/// What the drafts of a run kept, as blocks: those of its last holder.
-pub(in crate::harness) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
-    let mut blocks: Vec<(u64, Block)> = Vec::new();
-    let of_run = || drafts.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(run)));
-    let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
-    for (_, text) in of_run().filter(|(key, _)| key.get(2) == epoch) {
-        let pieces = json::parse(text).unwrap_or_default();
-        for piece in json::items(&pieces) {
-            let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
-            let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());
-            let news = piece
-                .get(2)
-                .cloned()
-                .map(|block| Value::Array(vec![block]))
-                .as_ref()
-                .and_then(blocks_from_json);
-            for block in news.unwrap_or_default() {
-                let had = blocks.iter_mut().find(|(other, _)| *other == part).map(|(_, block)| block);
-                match (had, block) {
-                    (Some(Block::Text(had)), Block::Text(more))
-                    | (Some(Block::Thinking { text: had, .. }), Block::Thinking { text: more, .. }) => {
-                        had.truncate(had.floor_char_boundary(start));
-                        had.push_str(&more);
-                    }
-                    (_, block) => blocks.push((part, block)),
-                }
-            }
-        }
-    }
-    blocks.into_iter().map(|(_, block)| block).list()
 }
 
 /// Whether a cleared conversation still holds content in these rows.

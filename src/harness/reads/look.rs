@@ -12,7 +12,7 @@ use crate::harness::core::arrival::ARRIVING;
 use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD, changed_event, changed_events, ways_out};
 use crate::harness::core::refused::{no_session, no_session_for};
 use crate::harness::core::removed::removed_by;
-use crate::harness::core::{Core, Lifecycle, stored};
+use crate::harness::core::{Core, Lifecycle, drafts};
 use crate::harness::reads::carried::PAGE;
 use crate::harness::reads::told::{left_by, told_in_part, told_rows};
 use crate::harness::reads::{After, Reads, Waiting, carried};
@@ -20,7 +20,6 @@ use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row, pack};
 use crate::json;
 use crate::list::Listed;
-use crate::model::Block;
 use crate::object::Object;
 use crate::ports::{Key, Part, PatternEngine, Read, Rows, Table};
 use crate::protocol::args::whole;
@@ -78,7 +77,7 @@ impl<'a> Stored<'a> {
     }
 
     /// What the drafts have of each run.
-    pub(in crate::harness) fn drafted(&self) -> Vec<(String, Vec<Block>)> {
+    pub(in crate::harness) fn drafted(&self) -> Vec<(String, Entry)> {
         let mut runs: Vec<&str> = Vec::new();
         for (key, _) in self.drafts() {
             if let Some(Part::Text(run)) = key.get(1)
@@ -87,7 +86,7 @@ impl<'a> Stored<'a> {
                 runs.push(run);
             }
         }
-        runs.into_iter().map(|run| (run.into(), stored::from_drafts(run, self.drafts()))).list()
+        runs.into_iter().map(|run| (run.into(), drafts::lost(run, self.drafts()))).list()
     }
 
     /// The checkpoint that is stored, if the head names it and it is of today's format.
@@ -391,8 +390,7 @@ impl<'a> Stored<'a> {
         // What a lost page left reads as it will once the agent is started; here it is only looked at.
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = stored::from_drafts(&run, self.drafts());
-            folded.append(core.now, Some(&run), &Entry::Lost { blocks })?;
+            folded.append(core.now, Some(&run), &drafts::lost(&run, self.drafts()))?;
         }
         calls.answer_look(core, *command, &folded, request)
     }

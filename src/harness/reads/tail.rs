@@ -7,7 +7,7 @@
 use crate::error::ErrorInfo;
 use crate::harness::calls::Calls;
 use crate::harness::core::integrity::Head;
-use crate::harness::core::{Core, stored};
+use crate::harness::core::{Core, drafts};
 use crate::harness::reads::look::{number, whole_of};
 use crate::harness::reads::{After, Reads, Tail, Waiting};
 use crate::journal::{Entry, Row, pack};
@@ -52,8 +52,7 @@ impl Tail {
         let mut folded = self.folded(core, &waiting.session)?;
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = stored::from_drafts(&run, &self.drafts);
-            folded.append(core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
+            folded.append(core.now, Some(&run), &drafts::lost(&run, &self.drafts)).ok()?;
         }
         let page = calls.read_of(core, &folded, &waiting.request).ok()?;
         (json::items(&page).len() as u64 >= limit).then_some(page)

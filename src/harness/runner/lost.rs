@@ -3,8 +3,7 @@
 //! Decides which of them go on of themselves. Promises: what the drafts kept of an answer is on record. Leaves to others:
 //! when a session is taken (`holding/take`).
 
-use crate::harness::core::stored::from_drafts;
-use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::harness::core::{Core, DEFAULT_SESSION, drafts as drafted};
 use crate::harness::runner::Runner;
 use crate::journal::{Ask, Entry};
 use crate::list::Listed;
@@ -37,8 +36,7 @@ impl Runner {
         let parts = run.parts().into_iter().filter(is_lost);
         let working: Vec<String> = parts.map(|run| run.id.clone()).list();
         for run in working.into_iter().rev() {
-            let blocks = from_drafts(&run, drafts);
-            self.append(core, session, Some(&run), &Entry::Lost { blocks });
+            self.append(core, session, Some(&run), &drafted::lost(&run, drafts));
         }
         // That it has failed is on record before anybody does anything about it.
         let next = |core: &Core| core.session(session).and_then(Session::next);

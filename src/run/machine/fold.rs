@@ -171,7 +171,12 @@ impl Run {
             }
             OfRun::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
             OfRun::Interrupted { reason, blocks, .. } => self.cut_off(blocks, *reason == StoppedBy::Timeout),
-            OfRun::Lost { blocks } => self.put_aside(blocks, None),
+            OfRun::Lost { blocks, damaged } => {
+                self.put_aside(blocks, None);
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.damaged = *damaged == Some(true);
+                }
+            }
             OfRun::Benched { blocks, calls, .. } => {
                 self.put_aside(blocks, Some(&calls.as_ref().and_then(texts).unwrap_or_default()));
             }

@@ -239,6 +239,8 @@ pub struct Turn {
     pub had: Vec<Block>,
     /// The tool calls of a whole answer, in its order.
     pub calls: Vec<Call>,
+    /// Whether what is kept of an answer that was lost with its page ends early, because its drafts were damaged.
+    damaged: bool,
     /// How many bytes it had said besides that were not kept: an output counts them.
     pub lost: u64,
     /// Why the answer was sent back to the model, if it was.
@@ -281,6 +283,7 @@ impl Turn {
             said: Said::Nothing,
             had: Vec::new(),
             calls: Vec::new(),
+            damaged: false,
             lost: 0,
             sent_back: None,
             inspection: Inspection::Ahead,
@@ -295,6 +298,11 @@ impl Turn {
             Said::Nothing => &self.had,
             said => said.blocks(),
         }
+    }
+
+    /// Whether what it shows ends early, because drafts were damaged.
+    pub fn ends_early(&self) -> bool {
+        self.damaged && !self.answered()
     }
 
     /// Whether the model has said all of it.

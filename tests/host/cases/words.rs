@@ -10,7 +10,7 @@ use lodger::ports::{MemoryStore, Table};
 use serde_json::{Value, json};
 
 /// A piece of the answer comes, and is drafted.
-fn streams(page: &mut Desk, text: &str) {
+pub fn streams(page: &mut Desk, text: &str) {
     let call = page.models[0];
     assert!(page.harness.delta(call, Delta { part: 0, kind: DeltaKind::Text, text }));
     page.now += 5_000;

@@ -209,11 +209,13 @@ export class MessageView {
 
   #endNote(message: Message, { growing, held, benched, last, provider }: Surroundings): void {
     const quiet = growing || (benched && message.status === "partial");
-    const key = quiet ? "" : held ? "held" : `${last}:${message.status}:${message.error?.code ?? ""}:${message.error?.message ?? ""}`;
+    // What was written down of an answer is damaged: it ends early.
+    const early = message.damaged !== undefined;
+    const key = quiet ? "" : held ? `held:${early}` : `${last}:${early}:${message.status}:${message.error?.code ?? ""}:${message.error?.message ?? ""}`;
     if (key === this.#noteKey) return;
     this.#noteKey = key;
     this.#note?.remove();
-    this.#note = message.damaged ? damagedNote() : quiet ? null : held ? heldNote() : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote() : null;
+    this.#note = message.status === "damaged" ? damagedNote() : quiet ? null : held ? heldNote(early) : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote(early) : null;
     if (this.#note) this.element.after(this.#note);
   }
 
@@ -305,12 +307,16 @@ function damagedNote(): HTMLElement {
   return note("warn", "history", "Something that was said here cannot be read any more: the stored conversation is damaged.");
 }
 
-function cutNote(): HTMLElement {
-  return note("quiet", "history", "The page went away in the middle of this answer.", button("continue", "Continue"));
+function wentAway(early: boolean): string {
+  return `The page went away in the middle of this answer.${early ? " A part of it cannot be read any more." : ""}`;
 }
 
-function heldNote(): HTMLElement {
-  const element = note("warn", "history", "The page went away in the middle of this answer. Nothing is lost.", button("continue", "Continue", true));
+function cutNote(early: boolean): HTMLElement {
+  return note("quiet", "history", wentAway(early), button("continue", "Continue"));
+}
+
+function heldNote(early: boolean): HTMLElement {
+  const element = note("warn", "history", early ? wentAway(early) : `${wentAway(early)} Nothing is lost.`, button("continue", "Continue", true));
   element.querySelector("p")?.append(h("span", { class: "hint way-on" }, "Continue it, or write something else."));
   return element;
 }
