@@ -344,6 +344,25 @@ impl Survey {
         }
     }
 
+    /// The rows from the first of a run that is over to its last, if none of them is lost, and none beside them.
+    pub fn run(&self, id: &str) -> Option<Vec<String>> {
+        let of_run =
+            |place: &Place| matches!(place, Place::Whole(header, ..) if header.run.as_deref() == Some(id));
+        let first = self.places.iter().position(of_run)?;
+        let last = self.places.iter().rposition(of_run)?;
+        let around = self.places.get(first.saturating_sub(1)..(last + 2).min(self.places.len()))?;
+        let is_over =
+            |place: &Place| of_run(place) && matches!(place, Place::Whole(_, Some(Entry::Ended { .. }), _));
+        if around.iter().any(|place| matches!(place, Place::Lost(_))) || !around.iter().any(is_over) {
+            return None;
+        }
+        let row = |place: &Place| match place {
+            Place::Whole(_, _, row) => Some(row.to_text()),
+            Place::Lost(_) | Place::Open(_) => None,
+        };
+        Some(around.iter().filter_map(row).list())
+    }
+
     /// Whether nobody says where it ends.
     pub fn is_open(&self) -> bool {
         matches!(self.places.last(), Some(Place::Open(_)))

@@ -13,9 +13,11 @@ use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD, changed_event, cha
 use crate::harness::core::refused::{no_session, no_session_for};
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::{Core, Lifecycle, drafts};
+use crate::harness::gate::run_of;
 use crate::harness::reads::carried::PAGE;
 use crate::harness::reads::told::{left_by, told_in_part, told_rows};
 use crate::harness::reads::{After, Reads, Waiting, carried};
+use crate::harness::runner::begun_task;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row, pack};
 use crate::json;
@@ -25,7 +27,7 @@ use crate::ports::{Key, Part, PatternEngine, Read, Rows, Table};
 use crate::protocol::args::whole;
 use crate::protocol::{Command, Request, Source};
 use crate::session;
-use crate::session::damage::{Damage, End, Survey};
+use crate::session::damage::{Damage, End, Place, Survey};
 use crate::session::record::Record;
 use crate::session::{Checkpoint, Session, damage, record};
 use serde_json::Value;
@@ -292,13 +294,20 @@ impl<'a> Stored<'a> {
             Command::SessionsJournal => {
                 told_in_part(rows_from(request), number_in(request, "limit"), &survey)
             }
+            Command::SessionsTask | Command::SessionsLeft => {
+                let id = request.args().needed("id");
+                let run = survey.places.iter().find_map(|place| begun_in(place, id)).unwrap_or(id);
+                let rows =
+                    survey.run(run).unwrap_or_default().into_iter().map(|row| (Key::new(), row)).list();
+                left(core, request, &rows)?.ok_or_else(|| error.hint(ways_out(session)))?
+            }
             _ => return Err(error.hint(ways_out(session))),
         };
         core.reply_now(*command, Ok(Some(json::json(&told))));
         Ok(())
     }
 
-    /// Shows what was said in a damaged session, so far as it is whole.
+    /// Shows what was said in a damaged session, so far as it is whole, or what became of a run that is.
     fn answer_in_part(
         &self,
         core: &mut Core,
@@ -309,7 +318,9 @@ impl<'a> Stored<'a> {
     ) -> Result<(), ErrorInfo> {
         let Waiting { command, session, request, .. } = waiting;
         let watches = request.command == Command::Watch;
-        if error.code != Code::Corrupt || !(watches || request.command == Command::History) {
+        let run = run_of(request);
+        let shown = watches || run.is_some() || request.command == Command::History;
+        if error.code != Code::Corrupt || !shown {
             return self.answer_broken(core, waiting, signatures, error);
         }
         let Ok(mut survey) = self.survey(core, session, &[]) else {
@@ -321,7 +332,10 @@ impl<'a> Stored<'a> {
         core.must_be_there(request.command, session, removed)?;
         must_be_there_in_part(core, waiting, &survey)?;
         let (folded, gaps) = survey.fold();
-        if watches {
+        if let Some(run) = run {
+            survey.run(run).ok_or(error)?;
+            calls.answer_look(core, *command, &folded, request)?;
+        } else if watches {
             let mut history = session::history(&folded, None, None).unwrap_or_default();
             damage::mark(&mut history, &gaps, true);
             history.extend(session::waiting(&folded));
@@ -534,15 +548,28 @@ impl Reads {
 fn task(core: &Core, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value, ErrorInfo> {
     let Waiting { session, request, .. } = waiting;
     let id = request.args().needed("id");
-    if let Some(mut left) = left_by(id, rows)? {
-        let run = left.get_mut("run").filter(|_| request.command == Command::SessionsTask).map(Value::take);
-        return Ok(run.map_or(left, |run| with_dropped(core, run)));
+    if let Some(left) = left(core, request, rows)? {
+        return Ok(left);
     }
     let open = match core.session(session) {
         Some(session) => session.open_task(id),
         None => folded(session, core, rows)?.open_task(id),
     };
     open.map(|run| with_dropped(core, run)).ok_or_else(|| record::unknown("task run", id))
+}
+
+/// The run with which a task begins, if this is the place.
+fn begun_in<'a>(place: &'a Place, task: &str) -> Option<&'a str> {
+    let Place::Whole(header, Some(Entry::Recorded { what, record }), _) = place else { return None };
+    let run = header.run.as_deref();
+    run.filter(|_| begun_task(what.known(), record, run).as_deref() == Some(task))
+}
+
+/// A run that is over, as it was kept.
+fn left(core: &Core, request: &Request, rows: &[(Key, String)]) -> Result<Option<Value>, ErrorInfo> {
+    let Some(mut left) = left_by(request.args().needed("id"), rows)? else { return Ok(None) };
+    let run = left.get_mut("run").filter(|_| request.command == Command::SessionsTask).map(Value::take);
+    Ok(Some(run.map_or(left, |run| with_dropped(core, run))))
 }
 
 /// What these rows, which are all of a session, add up to.

@@ -408,6 +408,63 @@ fn what_was_said_in_a_damaged_session_is_shown_with_gaps() {
     });
 }
 
+/// What each command that reads of one run says of it.
+fn told_of(page: &mut Desk, run: &str) -> Vec<Result<Value, Code>> {
+    let asked = ["result", "wait"].map(|name| (name, "runId"));
+    let kept =
+        ["sessions.activity", "sessions.output", "sessions.task", "sessions.left"].map(|name| (name, "id"));
+    let asked = asked.into_iter().chain(kept);
+    asked.map(|(name, id)| page.ask(name, json!({ id: run })).map_err(|error| error.code)).collect()
+}
+
+#[test]
+fn of_a_damaged_session_each_run_that_is_whole_is_told_and_no_other() {
+    let disk = disk();
+    let mut page = Desk::on(disk.0.clone(), disk.1 + 1_000, "ann");
+    let journal = list(page.must("sessions.journal", json!({ "id": "idle" })));
+    let mut runs: Vec<(String, Vec<u64>)> = Vec::new();
+    for entry in &journal {
+        let Some(run) = entry["runId"].as_str() else { continue };
+        let seq = entry["seq"].as_u64().unwrap();
+        match runs.iter_mut().find(|(id, _)| id == run) {
+            Some((_, rows)) => rows.push(seq),
+            None => runs.push((run.into(), vec![seq])),
+        }
+    }
+    assert_eq!(runs.len(), 2);
+    let whole: Vec<_> = runs.iter().map(|(run, _)| told_of(&mut page, run)).collect();
+    assert!(whole.iter().flatten().all(Result::is_ok), "{whole:?}");
+    let (mut told, mut refused) = (0, 0);
+    let counts = std::cell::RefCell::new((&mut told, &mut refused));
+    each(&disk, &["idle"], |mut page, id, at, kind| {
+        for started in [false, true] {
+            if started {
+                page.start();
+            }
+            for ((run, rows), whole) in runs.iter().zip(&whole) {
+                let why = format!("{kind} of {id} {at}: {run}, started: {started}");
+                let seen = told_of(&mut page, run);
+                let (from, to) = (rows[0], *rows.last().unwrap());
+                let mut counts = counts.borrow_mut();
+                // What is doubled or swapped takes the row behind it too.
+                if at + 3 < from || at > to + 1 {
+                    *counts.0 += 1;
+                    assert_eq!(&seen, whole, "{why}");
+                } else {
+                    for (seen, whole) in seen.iter().zip(whole) {
+                        *counts.1 += usize::from(seen.is_err());
+                        assert!(
+                            seen == whole || *seen == Err(Code::Corrupt) || *seen == Err(Code::RunNotFound),
+                            "{why}: {seen:?}"
+                        );
+                    }
+                }
+            }
+        }
+    });
+    assert!(told > 50 && refused > 50, "{told} runs were told, {refused} answers refused");
+}
+
 #[test]
 fn the_file_of_a_damaged_session_says_so_and_is_not_taken() {
     let disk = disk();
