@@ -88,7 +88,9 @@ function base64(bytes) {
 
 /** What is stored under this id, if it has the bytes and the type that the id was made of. */
 export const whole = async (blob, id) => {
-  const bytes = await blob?.arrayBuffer?.().catch(() => {});
+  const read = async () => blob?.arrayBuffer?.();
+  // What cannot be read counts as lost for good: a browser that was short of memory is asked once more.
+  const bytes = await read().catch(read).catch(() => {});
   return bytes && (await idOf(new Uint8Array(bytes), blob.type)) === id ? blob : undefined;
 };
 

@@ -42,6 +42,9 @@ test("what is stored is given only where it is what its id says", async () => {
   const unreadable = Object.assign(new Blob(["a,b"], { type: "text/csv" }), { arrayBuffer: () => Promise.reject(new Error("moved")) });
   for (const other of [undefined, null, "a,b", {}, new ArrayBuffer(3), new Blob(["a,c"], { type: "text/csv" }), new Blob(["a,b"]), unreadable]) assert.equal(await whole(other, id), undefined);
   assert.equal(await whole(blob, `${id}0`), undefined);
+  let tries = 0;
+  const once = { type: "text/csv", arrayBuffer: async () => { if (tries++ === 0) throw new Error("not now"); return blob.arrayBuffer(); } };
+  assert.equal(await whole(once, id), once);
 });
 
 test("they are described before they are read, and one that cannot be read is named", async () => {

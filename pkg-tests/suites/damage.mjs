@@ -131,6 +131,61 @@ export default function (test) {
     });
   }
 
+  test("of a damaged session each run that is whole is told as before, and the other is refused", async (t) => {
+    const page = await t.tab();
+    await page.evaluate(begin);
+    await page.evaluate(talk, TEXTS);
+    const tell = async () => {
+      const of = async (runId) => {
+        const { data } = await ws.sessions.output(runId);
+        return T.plain([(await ws.wait(runId)).status, await ws.sessions.activity(runId), new TextDecoder().decode(data), await ws.sessions.task(runId), await ws.sessions.receipts("notes").then(() => "told", ({ code }) => code)]);
+      };
+      const runs = [...new Set((await ws.history({ sessionId: "notes" })).map(({ runId }) => runId).filter(Boolean))];
+      return Promise.all(runs.map((run) => of(run).catch(({ code }) => code)));
+    };
+    const whole = await page.evaluate(tell);
+    await page.evaluate(() => ws.close());
+    await page.evaluate(change, "notes");
+    await page.reload();
+    await t.ready(page);
+    await page.evaluate(begin);
+    const seen = await page.evaluate(tell);
+    const told = (of) => of.map((one) => (Array.isArray(one) ? one.slice(0, 4) : one));
+    assert.deepEqual(told(seen), [told(whole)[0], "corrupt", told(whole)[2]]);
+    // What is evidence is told whole or not at all.
+    assert.deepEqual([whole[0].at(-1), seen[0].at(-1)], ["told", "corrupt"]);
+  });
+
+  test("a draft that is damaged gives no words: the answer says that it ends early, until it is made anew", async (t) => {
+    const lost = await t.tab();
+    await lost.evaluate(stream, ["The path ", "is half swept."]);
+    await lost.close();
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const drafts = (await T.dump("drafts")).drafts;
+      const db = await T.database("drafts");
+      const tx = db.transaction("drafts", "readwrite");
+      for (const [key, text] of drafts) tx.objectStore("drafts").put(text.replace("swept", "wept"), key);
+      await T.done(tx);
+      db.close();
+      globalThis.ws = await lodger.openWorkspace("drafts");
+      const answer = async () => { const { parts, status, damaged } = (await ws.history()).at(-1); return T.plain([parts.map(({ text }) => text).join(""), status, typeof damaged?.why]); };
+      const looked = await answer();
+      await ws.startAgent({ provider: { kind: "custom", async *stream() { yield "It is swept."; } } });
+      const taken = await answer();
+      const { hmac_status } = await ws.sessions.verify("default");
+      const transcript = await (await ws.sessions.export("default", { format: "markdown" })).text();
+      const { runId } = await ws.resume();
+      await ws.wait(runId);
+      return T.plain({ drafts: drafts.length, looked, taken, hmac_status, transcript, after: await answer() });
+    });
+    assert.ok(seen.drafts > 1, `${seen.drafts} drafts`);
+    // What its page wrote at once when it went says all of it again, and is damaged too.
+    assert.deepEqual([seen.looked, seen.taken], [["The path ", "partial", "string"], ["The path ", "partial", "string"]]);
+    assert.match(seen.transcript, /It ends early/);
+    assert.deepEqual([seen.hmac_status, seen.after], ["verified", ["It is swept.", "complete", "undefined"]]);
+  });
+
   test("a damaged page without an earlier text goes to the trash; a version that is damaged is marked", async (t) => {
     const page = await t.tab();
     await page.evaluate(writePages);
@@ -273,6 +328,18 @@ export default function (test) {
     });
     assert.deepEqual(view, ["You said Anew..", 2, [["default", false], ["notes", false]]]);
   });
+}
+
+/** An answer that streams these pieces, each in a draft of its own, and goes no further. */
+async function stream(pieces) {
+  const ws = await lodger.openWorkspace("drafts");
+  const written = async (count) => { while ((await T.dump("drafts")).drafts.length < count) await T.turn(); };
+  await ws.startAgent({ provider: { kind: "custom", async *stream() {
+    for (const [n, piece] of pieces.entries()) { yield piece; await written(n + 1); }
+    await new Promise(() => {});
+  } } });
+  await ws.sendMessage("Sweep the path.");
+  await written(pieces.length);
 }
 
 /** Pages, with earlier texts; then the workspace is closed. */
