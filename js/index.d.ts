@@ -1000,7 +1000,10 @@ export interface Skill {
   scope?: "workspace" | "account";
 }
 
-/** `always_allow` holds until the agent is stopped, the conversation cleared, or it is revoked; for this definition of the tool. */
+/**
+ * `always_allow` holds until the agent is stopped, the conversation cleared, or it is revoked; for this definition of the tool. To a
+ * question that says `once` it allows this call, and from then on the tool's other calls: one like this is asked about again.
+ */
 export type PermissionAnswer = "allow_once" | "always_allow" | "deny";
 /** What goes with an answer: a word to the model, and the version of the page that the person saw. */
 export interface PermissionReply { reason?: string; pageVersion?: number }
@@ -1018,6 +1021,11 @@ export interface PermissionRequest {
   warning?: string;
   /** Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`, `definition_changed`. */
   reason: string;
+  /**
+   * No answer covers the next call like this: it leaves nothing of a page's text, or it was lost with its page. Offer no "always"
+   * then. What empties a page is asked about no more where the rules or a person always allow `delete_page`.
+   */
+  once?: true;
   /**
    * Where the text from outside comes from that may have asked for the call; absent where the conversation holds none.
    * `tool:NAME` and `provider:TYPE`: a tool's result. `context` and `file:NAME`: what came with a message. `import`, `adopted`:

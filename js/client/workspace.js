@@ -256,7 +256,11 @@ export class Workspace extends EventTarget {
     return {
       register: (tool, options) => this.#register(tool, options),
       unregister: (name) => this.#unregister(name),
-      definitions: () => JSON.parse(this.#definitions),
+      definitions: () => {
+        // A host that tells later, so that it tells of many at once, does so now.
+        this.#channel?.send({ t: "tools", id: 0 });
+        return JSON.parse(this.#definitions);
+      },
       execute: async (name, args = {}) => this.#command("tools.execute", { name, args }),
       resolve: async (toolCallId, answer) => this.#command("tools.resolve", { toolCallId, answer }),
       grants: async () => this.#command("tools.grants"),
@@ -337,7 +341,7 @@ export class Workspace extends EventTarget {
   #unregister(name) {
     if (this.#ended) throw this.#ended;
     const registration = this.#registrations.get(name);
-    const definitions = this.tools.definitions();
+    const definitions = JSON.parse(this.#definitions);
     const known = registration !== undefined || definitions.some((tool) => tool.name === name);
     if (registration) this.#forget(name, registration);
     // A host that answers later must not be asked twice for the same.

@@ -12,22 +12,27 @@ const LAUNCH = {
   firefox: () => ({ executablePath: firefox, browser: "firefox" }),
 };
 
+/** Waits until a page's helpers are there. Not by frames: a page behind another one paints none. */
+export async function loaded(page) {
+  await page.waitForFunction(() => globalThis.ready || globalThis.broken, { polling: 50, timeout: 60_000 });
+  const broken = await page.evaluate(() => globalThis.broken);
+  if (broken) throw new Error(`the test page could not load the package: ${broken}`);
+}
+
 /** Gives a function that opens a test page in a context of its own in this browser, which lives as long as its lane. */
 export async function puppets(t, name) {
   const launched = (t.env.puppets ??= new Map());
   if (!launched.has(name)) launched.set(name, await puppeteer.launch(LAUNCH[name]()));
   const context = await launched.get(name).createBrowserContext();
   t.after(() => context.close());
-  return async () => {
+  return async ({ path = "/blank.html", init } = {}) => {
     const page = await context.newPage();
     page.on("pageerror", (error) => t.errors.push(String(error?.stack ?? error)));
     page.on("dialog", (dialog) => dialog.accept().catch(() => {})); // of a page that asks whether to leave
     page.on("console", (line) => t.log.push(`[page ${line.type()}] ${line.text()}`));
-    await page.goto(`${t.env.site.url}/blank.html`);
-    // Not by frames: a page behind another one paints none.
-    await page.waitForFunction(() => globalThis.ready || globalThis.broken, { polling: 50, timeout: 60_000 });
-    const broken = await page.evaluate(() => globalThis.broken);
-    if (broken) throw new Error(`the test page could not load the package: ${broken}`);
+    if (init) await page.evaluateOnNewDocument(`(() => { ${init} })()`);
+    await page.goto(t.env.site.url + path);
+    await loaded(page);
     return page;
   };
 }
@@ -36,5 +41,6 @@ export async function puppets(t, name) {
 export const inFirefox = (body) => async (t) => {
   if (!firefox) return t.note("skipped: there is no Firefox; install Debian's package `firefox-esr`, or name the program in the environment variable FIREFOX");
   t.tab = await puppets(t, "firefox");
+  t.ready = loaded;
   await body(t);
 };

@@ -1,4 +1,5 @@
-// In Firefox: two tabs, as `tabs.mjs` and `crowd.mjs` show them in Chromium, in short. The attacks, and a part of the hostile texts.
+// In Firefox: two tabs, as `tabs.mjs` and `crowd.mjs` show them in Chromium, in short. The attacks, and a part of the hostile texts. How
+// the marks of text from outside last, and the questions about a page that is emptied.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
 import { opened, used } from "../lib/lost.mjs";
@@ -10,12 +11,13 @@ import { attacks } from "./attacks.mjs";
 import { sample } from "./injection.mjs";
 import { betweenTabs } from "./keys.mjs";
 import { usual } from "./limits.mjs";
+import { cut, emptied, origins } from "./permission.mjs";
 
 // They share a Firefox.
 export const together = true;
 
 export default function (test) {
-  onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual);
+  onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied);
 }
 
 function viewer(on) {

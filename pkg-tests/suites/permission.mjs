@@ -741,7 +741,7 @@ function begun(blocks) {
   return [start, ...all.flatMap((text, index) => (index < blocks.length ? [text, event({ type: "content_block_stop", index })] : [text])), said];
 }
 
-function cut(on) {
+export function cut(on) {
   on("an answer that is cut has the mark of what its provider has looked up: when it is stopped, breaks off, or is lost with its page", async (t, host) => {
     for (const how of ["stop", "break", "reload"]) {
       for (const blocks of [SEARCHED, []]) {
@@ -782,7 +782,7 @@ function cut(on) {
 const asks = (...outside) => Array(2).fill({ reason: "external_text", outside });
 const NOTHING = [null, null];
 
-function origins(on) {
+export function origins(on) {
   on("a session from a file is marked import: what sends is asked about, in forks and copies, over a reload, and in what it writes", async (t, host) => {
     const page = await t.tab({ init: SENDS });
     const seen = await page.evaluate(async (host) => {
@@ -903,7 +903,7 @@ function origins(on) {
 
 // ------------------------------------------------------------------ a page that is emptied
 
-function emptied(on) {
+export function emptied(on) {
   on("emptying a page is asked about as destroying it, and nothing else that changes its text is", async (t, host) => {
     const texts = ["", " ", "\n\n", " \t\r\n ", "\u00a0\u3000"];
     const page = await t.tab();
@@ -926,6 +926,38 @@ function emptied(on) {
     }, [host, texts]);
     assert.deepEqual(seen.asked, [...texts, ""].map((text) => ["update_page_content", text, "destructive"]));
     assert.deepEqual(seen.contents, [...Array(texts.length + 1).fill("Two chairs."), ".\n", ""]);
+  });
+
+  on("emptied once with always_allow: the question says once, the next emptying is asked about, other texts are not, and neither is one where deleting is always allowed", async (t, host) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async (host) => {
+      const ws = await lodger.openWorkspace("w", { host });
+      await ws.pages.create({ title: "Stock", content: "Two chairs." });
+      const update = (content) => ({ tool: "update_page_content", args: { slug: "stock", content } });
+      const turns = [update("Three chairs."), update(""), update("Four chairs."), update(" "), { tool: "delete_page", args: { slug: "stock" } }, update("")];
+      await ws.startAgent({ provider: scriptedModel(turns.flatMap((turn) => [turn, "Well."])), permissions: { tools: { update_page_content: "ask" } } });
+      const view = ws.view();
+      view.subscribe(() => {});
+      const seen = [];
+      ws.addEventListener("agent:permission-required", async ({ detail }) => {
+        const { tool, arguments: { content }, once, requestId } = detail;
+        const shown = () => view.getSnapshot().permissions.find((one) => one.requestId === requestId);
+        while (!shown()) await T.turn();
+        seen.at(-1).push(tool, content ?? null, once ?? null, shown().once ?? null);
+        detail.respond(seen.length === 1 ? "allow_once" : "always_allow");
+      });
+      for (const turn of turns) {
+        seen.push([]);
+        await ws.run("Go");
+        if (turn.tool === "delete_page") await ws.pages.restore("stock");
+      }
+      return { seen, text: (await ws.pages.read("stock")).content, grants: [...new Set((await ws.tools.grants()).map(({ tool }) => tool))] };
+    }, host);
+    const once = (content) => ["update_page_content", content, true, true];
+    assert.deepEqual(seen, {
+      seen: [["update_page_content", "Three chairs.", null, null], once(""), [], once(" "), ["delete_page", null, null, null], []],
+      text: "", grants: ["update_page_content", "delete_page"],
+    });
   });
 }
 

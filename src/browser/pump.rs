@@ -228,6 +228,11 @@ impl Pump {
         self.run(now);
     }
 
+    /// What is due is done now.
+    pub fn look(&self) {
+        self.input(Input::Tick { online: env::is_online() });
+    }
+
     /// The pump that this is of, while anybody uses it.
     pub(super) fn of(inner: &Weak<Inner>) -> Option<Pump> {
         inner.upgrade().map(Pump)
@@ -280,7 +285,7 @@ impl Pump {
         let tick = task::once(move || {
             if let Some(pump) = Pump::of(&pump) {
                 pump.0.timer.take();
-                pump.input(Input::Tick { online: env::is_online() });
+                pump.look();
             }
         });
         let id = env::after(&self.0.scope, wait as f64, &tick);

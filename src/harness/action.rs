@@ -8,7 +8,7 @@ use crate::find;
 use crate::harness::config::{Function, Http};
 use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
-use crate::protocol::Request;
+use crate::protocol::{Command, Request};
 use crate::rooms::Room;
 use crate::session::operator::Operator;
 use std::rc::Rc;
@@ -148,6 +148,15 @@ pub enum Input {
         /// Whether the browser says that it has a network.
         online: bool,
     },
+}
+
+impl Input {
+    /// Whether a page gives a tool, or takes one back.
+    pub(super) fn changes_tools(&self) -> bool {
+        let changes =
+            |request: &Request| matches!(request.command, Command::ToolsRegister | Command::ToolsUnregister);
+        matches!(self, Input::Command { request: Ok(request), .. } if changes(request))
+    }
 }
 
 /// Something to do outside.

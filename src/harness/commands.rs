@@ -91,14 +91,12 @@ impl Harness {
             Command::ToolsRegister => {
                 let definition = Definition::parse(args.all())?;
                 self.runner.setup.registry.register(definition, args.says("replace"))?;
-                self.runner.setup.changed = true;
-                self.runner.setup.tell_tools(&mut self.core);
+                self.runner.setup.tools_change();
                 self.core.reply_now(id, Ok(None));
             }
             Command::ToolsUnregister => {
                 let gone = self.runner.setup.registry.unregister(args.needed("name"));
-                self.runner.setup.changed = true;
-                self.runner.setup.tell_tools(&mut self.core);
+                self.runner.setup.tools_change();
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
             Command::ResolvePermission => {

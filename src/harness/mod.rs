@@ -199,11 +199,15 @@ impl Harness {
             self.core.outbox.due(),
             self.holding.removal_due(&self.core),
             self.holding.archive_due(&self.core, &self.runner),
+            self.runner.setup.untold.then_some(self.core.now),
         ];
         due.into_iter().flatten().min()
     }
 
     fn take(&mut self, input: Input) {
+        if !input.changes_tools() {
+            self.runner.setup.tell_tools(&mut self.core);
+        }
         match input {
             Input::Command { id, request, fresh, by } => {
                 self.core.by = by;

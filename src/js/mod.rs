@@ -76,6 +76,7 @@ impl Host {
             Some("feed") => self.feed(id, message.as_ref()),
             Some("progress") => self.pump.progress(id, message.json().as_string().unwrap_or_default()),
             Some("late") => self.pump.late(id),
+            Some("tools") => self.pump.look(),
             Some("answer") => {
                 let thrown = message.error();
                 let result = if thrown.is_object() {

@@ -19,7 +19,7 @@ pub mod schema;
 pub use crate::journal::Verdict;
 pub use definition::{Definition, OnResume, Origin, Source};
 pub use gate::{Checked, gate};
-pub use permit::{Answers, Caller, Facts, Grant, Permit, Wanted, by_rules, decide};
+pub use permit::{Answers, Caller, Facts, Grant, Permit, Wanted, by_rules, decide, empties_page};
 pub use policy::Policy;
 pub use registry::Registry;
 pub use result::{MAX_RESULT_BYTES, ToolText};

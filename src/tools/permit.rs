@@ -219,11 +219,16 @@ impl Judged {
     }
 }
 
+/// Whether a call leaves nothing of a page's text.
+pub fn empties_page(tool: &Definition, args: &Value) -> bool {
+    tool.origin == Origin::Page && empties(&tool.name, args)
+}
+
 /// What the rules say of a call. One that leaves nothing of a page's text is as strictly judged as the call that deletes it,
 /// because its text is as gone.
 pub fn by_rules(tool: &Definition, args: &Value, facts: &Facts<'_>) -> Judged {
     let own = judged(tool, args, facts);
-    if tool.origin != Origin::Page || !empties(&tool.name, args) {
+    if !empties_page(tool, args) {
         return own;
     }
     let other = match facts.tools.get(DELETE).map(|tool| &tool.definition) {

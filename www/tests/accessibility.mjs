@@ -59,6 +59,19 @@ const STATES = {
     await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
     await page.getByTestId("permission-with-word").click();
   },
+  async "a question about a change too large to be compared, closed until it was read"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await workspace(page);
+    await page.evaluate(() => ws.configureAgent({ permissions: { tools: { update_page_content: "ask" } } }));
+    const lines = (word) => Array.from({ length: 2_100 }, (_, n) => `${word} ${n}`).join("\n");
+    await page.evaluate((content) => ws.pages.update("dragon-lore", { content }), lines("old"));
+    await say(page, `call update_page_content ${JSON.stringify({ slug: "dragon-lore", content: lines("new") })}`);
+    await page.getByText("Too much changed to show line by line.").waitFor();
+    await page.locator("[data-testid=permission-deny][aria-disabled=false]").waitFor();
+    assert.equal(await page.getByTestId("permission-allow_once").getAttribute("aria-disabled"), "true");
+    await page.getByTestId("permission-size").waitFor();
+  },
   async "a question from outside, put aside and back; denied before"({ page, model, visit }) {
     await useModel(visit, model);
     await start(page);

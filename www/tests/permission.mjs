@@ -69,6 +69,19 @@ export const tests = {
     assert.deepEqual(await pages(page, "chapter-3"), ["chapter-3"]);
   },
 
+  async "a call that empties a page is allowed one at a time, and the card says so"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await say(page, 'call update_page_content {"slug":"chapter-1","content":" "}');
+    await card(page).getByTestId("permission-once").waitFor();
+    assert.match(await card(page).locator("#permission-why").innerText(), /It leaves nothing of the page’s text, so it is allowed one call at a time\.$/);
+    assert.equal(await page.getByTestId("permission-always_allow").count(), 0);
+    await answer(page, "allow_once");
+    await done(page, 1);
+    await say(page, DELETE);
+    await page.getByTestId("permission-always_allow").waitFor();
+    assert.equal(await card(page).getByTestId("permission-once").count(), 0);
+  },
+
   async "deny, with a word: the call did not run, and the model reads why"({ page, base, model, visit }) {
     await ready({ page, base, model, visit });
     await say(page, DELETE);
@@ -294,6 +307,43 @@ export const tests = {
     await say(page, DELETE);
     await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
     assert.equal(await before.count(), 0);
+  },
+
+  async "nothing of a journal is read again for the next question or the next change of a page, until it was cleared"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await rule(page, "update_page_content", "ask");
+    await workspace(page);
+    await page.evaluate(() => ws.pages.update("dragon-lore", { content: "As it was." }));
+    // From where on the journal was read since the last time.
+    const reads = () => page.evaluate(async () => {
+      const { sessions } = document.querySelector("permission-card").agent.workspace;
+      const { journal } = sessions;
+      if (!globalThis.reads) sessions.journal = async (id, range) => (range.limit === 400 && globalThis.reads.push(range.from), journal(id, range));
+      const before = globalThis.reads ?? [];
+      globalThis.reads = [];
+      return before;
+    });
+    await reads();
+    const changes = (content) => `call update_page_content {"slug":"dragon-lore","content":"${content}"}`;
+    await say(page, changes("One."));
+    await answer(page, "allow_once");
+    await done(page, 1);
+    assert.equal((await reads())[0], 1);
+    await say(page, changes("Two."));
+    await former(page).locator("summary").click();
+    const second = await reads();
+    assert.ok(second.length > 0 && second.every((from) => from > 5), second.join());
+    // A page may have changed under the question.
+    await page.evaluate(() => ws.pages.update("chapter-1", { content: "By hand." }).then(() => void dispatchEvent(new Event("focus"))));
+    await page.waitForFunction(() => globalThis.reads.length > 0);
+    assert.ok((await reads()).every((from) => from > second.at(-1)));
+    await answer(page, "deny");
+    await done(page, 2);
+    await page.evaluate(() => ws.clearConversation());
+    await say(page, changes("Three."));
+    await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+    assert.deepEqual(await difference(card(page)), { added: ["Three."], removed: ["One."] });
+    assert.equal(await former(page).count(), 0);
   },
 
   async "the record of another browser tells nothing of the pages of this one"({ page, base, model, visit, browser }) {

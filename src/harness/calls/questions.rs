@@ -16,7 +16,7 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{Call, CallState, Question, Run};
 use crate::session;
-use crate::tools::{Answers, Definition, ToolText};
+use crate::tools::{Answers, Definition, ToolText, empties_page};
 use serde_json::Value;
 
 /// A call.
@@ -251,6 +251,11 @@ pub(in crate::harness) fn request_of(
         .text("explanation", &what)
         .maybe_text("warning", warning(reason.known()))
         .text("reason", reason.as_str());
+    // No leave lasts for its like.
+    if reason.known() == Some(AskReason::UnknownOutcome) || tool.is_some_and(|tool| empties_page(tool, args))
+    {
+        object.flag("once", true);
+    }
     if !outside.is_empty() {
         object.value("outside", outside.to_json());
     }

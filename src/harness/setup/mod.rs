@@ -34,6 +34,8 @@ pub(in crate::harness) struct Setup {
     pub instructions: Option<String>,
     /// Configuration or tools are not yet as the journals have them.
     pub changed: bool,
+    /// The page does not know yet which tools there are.
+    pub untold: bool,
 }
 
 impl Setup {
@@ -55,6 +57,7 @@ impl Setup {
             vault: Vec::new(),
             instructions: None,
             changed: false,
+            untold: true,
         }
     }
 
@@ -69,7 +72,7 @@ impl Setup {
         let before = std::mem::replace(&mut self.policy, policy);
         self.skills = prompt::merged(&self.config.skills, &self.account);
         self.equip();
-        self.changed = true;
+        self.tools_change();
         self.tell_tools(core);
         before
     }
@@ -105,7 +108,16 @@ impl Setup {
         Some(&self.registry.get(&core.call_of(session, run, tool_call)?.name)?.definition)
     }
 
-    pub fn tell_tools(&self, core: &mut Core) {
+    /// There are other tools, or other ones of them may be used.
+    pub fn tools_change(&mut self) {
+        (self.changed, self.untold) = (true, true);
+    }
+
+    /// Tells which tools there are, if the page does not know yet. The list is long, so many changes are told as one.
+    pub fn tell_tools(&mut self, core: &mut Core) {
+        if !std::mem::take(&mut self.untold) {
+            return;
+        }
         let definition =
             |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
         let definitions: Value = self.registry.definitions().map(definition).array();

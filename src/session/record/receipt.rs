@@ -220,6 +220,7 @@ impl Receipt {
         let status = if tool.status == UNKNOWN { "failed" } else { tool.status };
         boundary.receipt(Deed {
             id: &["receipt_", boundary.run_id, "_tool_", tool.call_id].concat(),
+            // The kind's name is a part of what is hashed. There is no sandbox.
             action: if tool.status == "denied" { "denial" } else { "sandbox_action" },
             capability: tool.capability.unwrap_or("tool.execute"),
             status,

@@ -289,6 +289,48 @@ fn leave_to_write_a_page_is_none_to_empty_it() {
     }
 }
 
+/// "Always" to a question about emptying allows other texts, and no page's end. The question says so; that of a lost call, too.
+#[test]
+fn a_question_that_no_always_answers_for_good_says_so() {
+    let mut desk = Desk::with(MemoryStore::new(), 1_779_430_500_000, "ann", true);
+    desk.start();
+    desk.must("configureAgent", json!({ "permissions": { "tools": { "update_page_content": "ask" } } }));
+    desk.must("pages.create", json!({ "title": "Stock", "content": "Two chairs." }));
+    desk.must("sendMessage", json!({ "text": "tidy up" }));
+    // What is called, whether that asks, whether only for once, and whether it is always allowed then.
+    for (id, tool, content, once, always) in [
+        ("a", "update_page_content", Some("Three chairs."), Some(false), false),
+        ("b", "update_page_content", Some(" "), Some(true), true),
+        ("c", "update_page_content", Some("Four chairs."), None, false),
+        ("d", "update_page_content", Some(""), Some(true), true),
+        ("e", "delete_page", None, Some(false), true),
+        ("f", "update_page_content", Some(""), None, false),
+    ] {
+        let mut args = json!({ "slug": "stock" });
+        if let Some(content) = content {
+            args["content"] = content.into();
+        }
+        desk.events.clear();
+        let call = Block::ToolCall { id: id.into(), name: tool.into(), arguments: args.to_string() };
+        desk.answers_with(vec![call], StopReason::ToolUse);
+        let asked = desk.events.iter().rfind(|(name, _)| *name == "agent:permission-required");
+        let asked = asked.map(|(_, asked)| asked.clone());
+        assert_eq!(asked.as_ref().map(|asked| asked["once"] == true), once, "{id}");
+        if let Some(asked) = asked {
+            let answer = if always { "always_allow" } else { "allow_once" };
+            desk.must("resolvePermission", json!({ "requestId": asked["requestId"], "answer": answer }));
+        }
+        if id == "e" {
+            desk.must("pages.restore", json!({ "slug": "stock" }));
+        }
+    }
+    let mut world = with(json!({ "onResume": "ask" }));
+    wants(&mut world);
+    assert_eq!(question(&world).get("once"), None);
+    resolve(&mut world, "allow_once");
+    assert_eq!(question(&again(world, json!({ "onResume": "ask" })))["once"], true);
+}
+
 /// A tool that takes away what a page says, called by a run or by the page's own code: there is a question about it.
 fn about_a_page(tool: &str, by_run: bool) -> (Desk, Value, u32) {
     let mut desk = Desk::with(MemoryStore::new(), 1_779_430_500_000, "ann", true);

@@ -1,10 +1,11 @@
 //! Delegates, skills, a page's own schema and its own calls, case by case, on a calm world.
 
 use crate::support::calm::*;
+use crate::support::desk::Desk;
 use crate::support::script::{answer, call};
 use crate::support::sim::World;
 use lodger::error::{Code, ErrorInfo};
-use lodger::harness::Input;
+use lodger::harness::{Action, By, Input, Notice};
 use lodger::model::{Block, StopReason};
 use lodger::ports::{Read, Table};
 use serde_json::{Value, json};
@@ -689,4 +690,58 @@ fn no_more_tools_run_at_once_than_may_with_any_caller() {
     world.command(0, "tools.execute", json!({ "name": "get_fact", "args": {} }));
     world.settle(0);
     assert_eq!(world.pages[0].called.len(), 1);
+}
+
+/// The list is long. It is told once for all that come in one go, and before anything that is asked after them is answered.
+#[test]
+fn many_tools_that_come_in_one_go_are_told_once() {
+    let mut desk = Desk::started("ann");
+    let tool = |n: u64, description: &str| {
+        json!({
+            "name": format!("tool_{n}"), "description": description, "inputSchema": { "type": "object" },
+            "execute": { "$fn": n }, "replace": true,
+        })
+    };
+    let told = |desk: &mut Desk| -> Vec<Vec<(String, String)>> {
+        let text = |tool: &Value, of: &str| tool[of].as_str().unwrap().to_owned();
+        let list = |json: &str| {
+            let tools: Vec<Value> = serde_json::from_str(json).unwrap();
+            tools.iter().map(|tool| (text(tool, "name"), text(tool, "description"))).collect()
+        };
+        let notices = std::mem::take(&mut desk.notices);
+        notices
+            .iter()
+            .filter_map(|notice| if let Notice::Tools(json) = notice { Some(list(json)) } else { None })
+            .collect()
+    };
+    told(&mut desk);
+    for n in 0..640 {
+        desk.must("tools.register", tool(n, "first"));
+    }
+    desk.must("tools.register", tool(5, "second"));
+    assert_eq!(desk.must("tools.unregister", json!({ "name": "tool_7" })), true);
+    assert_eq!(desk.must("tools.unregister", json!({ "name": "tool_7" })), false);
+    assert!(desk.fails("tools.register", json!({ "name": "no name" })).0 == Code::InvalidTool);
+    assert_eq!(told(&mut desk).len(), 0);
+    assert!(desk.harness.deadline().is_some_and(|due| due <= desk.now), "at once");
+    desk.handle(Input::Tick { online: true });
+    let expected: Vec<(String, String)> = (0..640)
+        .filter(|n| *n != 7)
+        .map(|n| (format!("tool_{n}"), if n == 5 { "second" } else { "first" }.into()))
+        .collect();
+    assert_eq!(told(&mut desk), [expected]);
+    desk.handle(Input::Tick { online: true });
+    assert_eq!(told(&mut desk).len(), 0);
+
+    // What is asked next is answered behind it.
+    desk.must("tools.register", tool(7, "third"));
+    let request = lodger::protocol::read("history", json!({}));
+    desk.harness.handle(desk.now, Input::Command { id: 9_999, request, fresh: "f".into(), by: By::Here });
+    let Some(Action::Tell(Notice::Tools(json))) = desk.harness.poll(desk.now) else {
+        panic!("not the tools")
+    };
+    assert!(json.contains("\"third\""), "{json}");
+    // A configuration says of each whether it may be used.
+    desk.must("configureAgent", json!({ "capabilities": [] }));
+    assert_eq!(told(&mut desk).len(), 1);
 }

@@ -189,12 +189,12 @@ export class PermissionCard extends Component {
   }
 
   #permission(request: PermissionRequest): TemplateResult {
-    const { requestId, tool, capability, reason } = request;
+    const { requestId, tool, capability, reason, once } = request;
     const again = reason === "unknown_outcome";
     const why = own(REASONS, reason);
     return html`<section class="permission" role="group" tabindex="-1" aria-labelledby="permission-title" aria-describedby="permission-why" data-testid="permission-card" data-request=${requestId} data-reason=${reason} aria-busy=${this.#answering}>
       ${this.#head(html`${visible(request.explanation)}`)}
-      <p id="permission-why" class=${why ? "why telling" : "why"}>${why ? `${why} ` : ""}The tool is <code>${visible(tool)}</code>.${reason === "external_text" && request.outside ? html` <span data-testid="permission-outside">It comes from: ${request.outside.map(originWords).join("; ")}.</span>` : nothing}${capability ? html` <span class="needs">It needs <code>${visible(capability)}</code>.</span>` : nothing}</p>
+      <p id="permission-why" class=${why ? "why telling" : "why"}>${why ? `${why} ` : ""}The tool is <code>${visible(tool)}</code>.${reason === "external_text" && request.outside ? html` <span data-testid="permission-outside">It comes from: ${request.outside.map(originWords).join("; ")}.</span>` : nothing}${capability ? html` <span class="needs">It needs <code>${visible(capability)}</code>.</span>` : nothing}${once && !again ? html` <span data-testid="permission-once">It leaves nothing of the page’s text, so it is allowed one call at a time.</span>` : nothing}</p>
       <div class=${this.#unfolded ? "permission-body unfolded" : "permission-body"} tabindex="0" role="group" aria-label="What it would do" data-testid="permission-body" @scroll=${this.#look}>${this.#what(request)}</div>
       ${this.#unseen || this.#unfolded ? this.#size(request) : nothing}
       ${this.#refused()}
@@ -203,7 +203,7 @@ export class PermissionCard extends Component {
           ? html`<input name="word" type="text" autocomplete="off" maxlength="500" aria-label="A word to the model, with the denial" placeholder="Why not? The model reads this." data-testid="permission-word" />`
           : nothing}
         ${this.#button("allow_once", again ? "Run it again" : "Allow once", "primary")}
-        ${again ? nothing : this.#button("always_allow", "Always allow", "", "Until the agent stops, the conversation is cleared, or you revoke it under Tools")}
+        ${once ? nothing : this.#button("always_allow", "Always allow", "", "Until the agent stops, the conversation is cleared, or you revoke it under Tools")}
         ${this.#button("deny", again ? "Do not run it" : "Deny")}
         ${this.#wording ? nothing : html`<button type="button" class="ghost icon-only" data-testid="permission-with-word" aria-label="Deny with a word" title="Deny with a word to the model" @click=${this.#askWord}>${icon("chat")}</button>`}
       </form>

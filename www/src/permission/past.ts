@@ -1,7 +1,8 @@
 // What a page was before a conversation changed it, by the journal of its session and the page's own versions.
 //
 // Decides which calls count: those that have taken effect, a delegate's too, and those of answers that were made anew. Promises:
-// no text of a tool counts as a change of a page. A version and what was said of it are one commit, so they have one time.
+// no text of a tool counts as a change of a page. A version and what was said of it are one commit, so they have one time. No
+// entry of a journal is read twice but the last.
 import type { JournalEntry, Page, Workspace } from "lodger";
 
 /** What a page was; a member is absent where that is as it was. */
@@ -51,22 +52,47 @@ function titleBefore({ slug, title }: Page, all: readonly Said[]): Past {
   return before !== undefined && before !== title && renamed.at(-1)?.text.includes(`${named}${title}"; `) ? { title: before } : {};
 }
 
-/** What the tools of a session that change pages have said, in their order. */
-async function said({ sessions }: Workspace, session: string): Promise<Said[]> {
-  const calls = new Map<string, string>();
-  const all: Said[] = [];
-  for (let from = 1; ; ) {
-    const entries = (await sessions.journal(session, { from, limit: PIECE })) as JournalEntry[];
-    for (const entry of entries) {
+/** What is known of a journal up to its last entry that was read. */
+interface Known {
+  last?: JournalEntry;
+  /** By the id of a call: its tool. */
+  calls: Map<string, string>;
+  said: readonly Said[];
+}
+
+const nothing = (): Known => ({ calls: new Map(), said: [] });
+const known = new WeakMap<Workspace, Map<string, Promise<Known>>>();
+
+/** What the tools of a session that change pages have said, in their order. Only what is new of its journal is read. */
+async function said(workspace: Workspace, session: string): Promise<readonly Said[]> {
+  const sessions = known.get(workspace) ?? new Map<string, Promise<Known>>();
+  known.set(workspace, sessions);
+  const before = sessions.get(session) ?? Promise.resolve(nothing());
+  const now = before.catch(nothing).then((before) => read(before, workspace, session));
+  sessions.set(session, now);
+  return (await now).said;
+}
+
+async function read({ last, calls, said }: Known, workspace: Workspace, session: string): Promise<Known> {
+  const all = [...said];
+  for (let from = last?.seq ?? 1; ; ) {
+    const entries = (await workspace.sessions.journal(session, { from, limit: PIECE })) as JournalEntry[];
+    // The last one comes again. Where it has changed, another session has this name.
+    if (last && !(entries[0]?.seq === last.seq && entries[0].at === last.at)) return read(nothing(), workspace, session);
+    for (const entry of entries.slice(last ? 1 : 0)) {
       if (entry.type === "answered") {
         for (const block of entry.blocks ?? []) if (block[0] === "tool_call" && TOOLS.has(block[2])) calls.set(block[1], block[2]);
       } else if (entry.type === "returned" && entry.text !== undefined) {
         const tool = calls.get(entry.tool_call ?? "");
         if (tool) all.push({ tool, text: entry.text, at: entry.at });
+      } else if (entry.type === "cleared") {
+        // What came before has lost its content.
+        calls.clear();
+        all.length = 0;
       }
     }
-    const last = entries.at(-1);
-    if (!last || entries.length < PIECE) return all;
-    from = last.seq + 1;
+    last = entries.at(-1) ?? last;
+    if (!last || entries.length < PIECE) return { ...(last ? { last } : {}), calls, said: all };
+    from = last.seq;
   }
 }
