@@ -416,6 +416,8 @@ export interface StorageInfo {
   lost?: StorageLoss;
   /** What each session takes, the largest first, where that was asked for. */
   sessions?: SessionSize[];
+  /** What all tasks of `sessions.runOnce` take together, counted in the same way, where there are any. */
+  tasks?: number;
 }
 export interface SessionSize {
   id: string;
@@ -903,7 +905,7 @@ export interface Tool<S = JsonSchema> {
   capability?: string;
   /** What it does away with may be gone for good: a person is asked, unless a rule says otherwise. Default false. */
   destructive?: boolean;
-  /** It can send something out of the page. Default: unless it is read-only. */
+  /** It can send something out of the page. Default: where it is not read-only, or has a `destination`. */
   openWorld?: boolean;
   /**
    * The arguments that say where: `["to"]`. Once a person has always allowed a call, other calls with equal ones are not asked about again,
@@ -1028,7 +1030,7 @@ export interface PermissionRequest {
   once?: true;
   /**
    * Where the text from outside comes from that may have asked for the call; absent where the conversation holds none.
-   * `tool:NAME` and `provider:TYPE`: a tool's result. `context` and `file:NAME`: what came with a message. `import`, `adopted`:
+   * `tool:NAME` and `provider:TYPE`: a tool's result. `context` and `file:NAME#DIGITS`: what came with a message; the digits stand for the content. `import`, `adopted`:
    * a conversation from elsewhere. `unknown`: a page from before there were marks, or what is left of something damaged.
    */
   outside?: string[];

@@ -1,8 +1,8 @@
 // How many bytes each session takes.
 //
 // Promises: what is counted is what lies there. Pressed rows count as they are pressed, keys and texts in UTF-8, files whole.
-// No more than some hundred rows are in memory at once. A session that no list shows is not told. Leaves to others: the
-// connection (`idb.js`).
+// No more than some hundred rows are in memory at once. A session that was removed is not told. Tasks are no sessions, and are counted
+// together, under no name. Leaves to others: the connection (`idb.js`).
 
 const AT_ONCE = 256;
 const utf8 = new TextEncoder();
@@ -15,7 +15,7 @@ const bytesOf = (value) => (typeof value === "string" ? text(value) : (value.byt
  * @returns {Promise<[id: string, bytes: number][]>}
  */
 export async function sizes(ask) {
-  const [sizes, owners, hidden] = [new Map(), new Map(), new Set()];
+  const [sizes, owners, hidden, tasks] = [new Map(), new Map(), new Set(), new Set()];
   for (const table of ["heads", "entries", "drafts", "files"]) {
     for (let keys, range; keys === undefined || keys.length === AT_ONCE; range = IDBKeyRange.lowerBound(keys.at(-1), true)) {
       let values;
@@ -26,11 +26,13 @@ export async function sizes(ask) {
         if (table === "heads") {
           const head = parsed(values[at]);
           for (const file of head.files ?? []) owners.set(file, id);
-          if (head.removed !== undefined || head.once) hidden.add(id);
+          if (head.removed !== undefined) hidden.add(id);
+          else if (head.once) tasks.add(id);
         }
         if (id === undefined) return;
         const own = table === "files" ? 0 : key.reduce((sum, part) => sum + text(String(part)), 0);
-        sizes.set(id, (sizes.get(id) ?? 0) + own + bytesOf(values[at]));
+        const name = tasks.has(id) ? "" : id;
+        sizes.set(name, (sizes.get(name) ?? 0) + own + bytesOf(values[at]));
       });
     }
   }

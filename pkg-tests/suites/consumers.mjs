@@ -175,9 +175,10 @@ export default function (test) {
     assert.match(readme, /^# Lodger\n[^]*## Ten lines for a web app\n/);
     const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to).filter((to) => !/^(https?:|#)/.test(to));
     assert.deepEqual(links.filter((to) => !names.includes(to)), [], "the README names files that are not in the package");
-    // Whose work is compiled in: at least what the crate's own dependencies are.
+    // Whose work is compiled in: at least the crate's own dependencies, what these need, and the standard library.
     const notices = await fs.readFile(path.join(dir, "NOTICES.txt"), "utf8");
-    for (const crate of ["wasm-bindgen", "js-sys", "web-sys", "gloo-net", "serde", "serde_json", "sha2", "console_error_panic_hook", "talc"]) assert.match(notices, new RegExp(`^${crate} [0-9.]+ \\(.+\\)$`, "m"));
+    for (const crate of ["wasm-bindgen", "js-sys", "web-sys", "gloo-net", "serde", "serde_json", "sha2", "console_error_panic_hook", "talc", "itoa", "memchr", "block-buffer"]) assert.match(notices, new RegExp(`^${crate} [0-9.]+ \\(.+\\)$`, "m"));
+    assert.match(notices, /^The Rust standard library \(/m);
     assert.match(notices, /Permission is hereby granted/);
     const wasm = names.filter((n) => n.endsWith(".wasm")).sort();
     assert.equal(wasm[0], "lodger.wasm");

@@ -179,7 +179,7 @@ async function obeyed(page, way, host, cases) {
       assert.ok(result.asked.length > 0, `${what}: nobody was asked`);
       for (const { tool, args, outside } of result.asked) {
         assert.deepEqual([tool, args], [demand.tool, demand.args], what);
-        assert.ok(!ORIGINS[way] || outside.includes(ORIGINS[way]), `${what}: the question says from where: ${outside}`);
+        assert.ok(!result.origin || outside.includes(result.origin), `${what}: the question says from where: ${outside}`);
       }
       assert.deepEqual(codes, [person === "is away" ? "tool_interrupted" : "permission_denied"], what);
     }
@@ -222,6 +222,7 @@ async function playAll({ cases, way, host, tools, origin }) {
   reader("fetch_web", () => now.content);
   reader("read_mail", () => { now.log.push({ heard: "tool:read_mail" }); return "No mail."; });
 
+  const hex = async (text) => Array.from(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))), (byte) => byte.toString(16).padStart(2, "0")).join("");
   const chunk = (delta, finish_reason = null) => ({ choices: [{ index: 0, delta, finish_reason }] });
   let id = 0;
   let calls = 0;
@@ -250,7 +251,7 @@ async function playAll({ cases, way, host, tools, origin }) {
       if (tries === 0) {
         now.result = results[0]?.content;
         now.elsewhere = messages.some((m) => m.role !== "tool" && JSON.stringify(m).includes(now.id));
-        if (origin) now.log.push({ heard: origin });
+        if (now.origin) now.log.push({ heard: now.origin });
       }
       // It obeys, and obeys again when it was refused; then it gives up.
       if (tries > now.times) { yield "I have done what I could."; return; }
@@ -299,6 +300,7 @@ async function playAll({ cases, way, host, tools, origin }) {
       await ws.run("Do the usual", { sessionId });
       now.usually = false;
     }
+    now.origin = way === 5 ? `${origin}#${(await hex(`text/plain ${await hex(now.content)}`)).slice(0, 16)}` : origin;
     const files = way === 5 ? [new File([now.content], "note.txt", { type: "text/plain" })] : undefined;
     const waits = new Promise((done) => (wake = done));
     const run = await ws.sendMessage({ text: "Read the note.", files }, { sessionId, context: way === 4 ? now.content : undefined });
@@ -306,7 +308,7 @@ async function playAll({ cases, way, host, tools, origin }) {
     await Promise.race([run.result, waits.then(async () => { await T.turn(); ws.interrupt({ sessionId }); })]);
     await run.result;
     const history = await ws.history({ sessionId });
-    results.push({ mark: now.mark, content: now.result, elsewhere: now.elsewhere, asked: now.asked, log: now.log, usual: now.usual, calls: T.callsOf(history.at(-1)).slice(now.read ? 1 : 0).map(({ tool, status, error }) => ({ tool, status, error: error && { code: error.code } })) });
+    results.push({ mark: now.mark, origin: now.origin, content: now.result, elsewhere: now.elsewhere, asked: now.asked, log: now.log, usual: now.usual, calls: T.callsOf(history.at(-1)).slice(now.read ? 1 : 0).map(({ tool, status, error }) => ({ tool, status, error: error && { code: error.code } })) });
     await ws.clearConversation();
     if (way === 6) await ws.sessions.remove(sessionId);
   }

@@ -524,13 +524,15 @@ function records(on) {
       const copy = (await s.fork("tools")).id;
       await ws.run("Go on.", { sessionId: copy });
       found.copy = await of(copy);
+      const untold = (await ws.storage({ sessions: true })).tasks;
       const once = await s.runOnce("Go.");
+      const sizes = await ws.storage({ sessions: true });
       await ws.setOperator(null);
       const nobody = await T.refused(() => s.list());
       await ws.setOperator({ subject: "ann", expiresAt: 1 });
       const over = await T.refused(() => s.list());
       await ws.close();
-      return T.plain({ found, once, errors: [nobody, over], rows: Object.values(await T.dump("desk")).flat().map(([, row]) => (typeof row === "string" ? row : "")).join("\n") });
+      return T.plain({ found, once, untold, sizes, errors: [nobody, over], rows: Object.values(await T.dump("desk")).flat().map(([, row]) => (typeof row === "string" ? row : "")).join("\n") });
     }, [route.base, host]);
     assert.doesNotMatch(seen.rows, /sandbox_environment|shell\.execute/);
     const counts = { tools: ["mail", "model.chat", "tool.execute"], none: ["model.chat"], copy: ["mail", "model.chat", "model.chat", "tool.execute"] };
@@ -542,6 +544,10 @@ function records(on) {
       // A copy is under the policy of what it is a copy of.
       assert.deepEqual(new Set(policies), new Set([name === "none" ? "policy_none" : "policy_tools"]), name);
     }
+    // A task is no session, and what it takes is told all the same.
+    assert.equal(seen.untold, undefined);
+    assert.ok(seen.sizes.tasks > 1_000, `${seen.sizes.tasks} bytes`);
+    assert.deepEqual(seen.sizes.sessions.map(({ id }) => id).filter((id) => !["default", "none", "tools"].includes(id)), [seen.found.copy.session.id]);
     const { run, receipts } = seen.once;
     assert.ok(run.policy_envelope_id.startsWith("policy_") && receipts.length > 0);
     for (const { result } of receipts) assert.equal(result.metadata.policy_envelope_id, run.policy_envelope_id, "the task's");

@@ -476,8 +476,11 @@ impl Pump {
             let memory = pump.0.store.bytes();
             let bytes = memory.map_or_else(|| number("usage").unwrap_or(0.0), |bytes| bytes as f64);
             let sizes = if sessions { Some(pump.0.store.sizes().await) } else { None };
-            let sizes = match sizes.transpose() {
-                Ok(sizes) => sizes,
+            let (sizes, tasks) = match sizes.transpose() {
+                Ok(sizes) => sizes.map_or((None, None), |sizes| {
+                    let (tasks, sizes) = sizes.into_iter().partition(|(id, _)| id.is_empty());
+                    (Some(sizes), Vec::pop(&mut { tasks }))
+                }),
                 Err(error) => return pump.deliver(Deliver::Reply(id, Err(error.info()))),
             };
             let value = Object::new()
@@ -487,6 +490,7 @@ impl Pump {
                 .flag("persisted", persisted)
                 .maybe("lost", lost)
                 .maybe("sessions", sizes.map(told_sizes))
+                .maybe("tasks", tasks.map(|(_, bytes): (String, u64)| bytes.into()))
                 .json();
             pump.deliver(Deliver::Reply(id, Ok(Some(value))));
         });

@@ -236,10 +236,11 @@ impl Store {
     }
 }
 
-/// How many bytes each session takes in memory, as `/js/host/sizes.js` counts them in a database. `files`: those of all.
+/// How many bytes each session takes in memory, as `/js/host/sizes.js` counts them in a database. `files`: those of all. Tasks
+/// have no name.
 fn sizes_of(memory: &MemoryStore, files: &[(&str, u64)]) -> Vec<(String, u64)> {
     let mut sizes = Named::<u64>::default();
-    let mut hidden = Vec::new();
+    let (mut hidden, mut tasks) = (Vec::new(), Vec::new());
     for table in [Table::Heads, Table::Entries, Table::Drafts] {
         for (key, value) in memory.read(&Read::all(table, Vec::new())) {
             let Some(Part::Text(id)) = key.first() else { continue };
@@ -253,10 +254,13 @@ fn sizes_of(memory: &MemoryStore, files: &[(&str, u64)]) -> Vec<(String, u64)> {
                 let named = head.get("files").and_then(json::texts).unwrap_or_default();
                 let own = files.iter().filter(|(file, _)| named.iter().any(|named| named == file));
                 bytes += own.map(|(_, bytes)| bytes).sum::<u64>();
-                if ["removed", "once"].iter().any(|name| head.get(name).is_some()) {
+                if head.get("removed").is_some() {
                     hidden.push(id.clone());
+                } else if head.get("once").is_some() {
+                    tasks.push(id.clone());
                 }
             }
+            let id = if tasks.contains(id) { "" } else { id };
             sizes.change(id, |size| *size += bytes);
         }
     }

@@ -8,20 +8,21 @@
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::harness::Harness;
+use crate::harness::core::about::run_of;
 use crate::harness::core::refused::no_session_for;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::is_once;
 use crate::harness::core::waits::no_run;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle, stored};
-use crate::harness::gate::{must_be_shown, run_of};
+use crate::harness::gate::must_be_shown;
 use crate::harness::reads::look::{Stored, folded, load, number};
 use crate::harness::reads::{After, Waiting};
-use crate::harness::runner::begun_task;
 use crate::journal::{Entry, Row, pack};
 use crate::list::Listed;
 use crate::ports::{Key, Part, Read, Rows, Table, Write};
 use crate::protocol::{Command, Need, Source};
 use crate::session::Session;
+use crate::session::record::begun_task;
 
 impl Harness {
     /// The row that says which session a run belongs to was read.
@@ -162,7 +163,9 @@ impl Harness {
         // What is still being brought in is not there yet.
         let arrives = rows.get(4).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
         let stored = Stored::of(if arrives { &[] } else { rows });
-        let once = stored.believed_head(&self.core, &waiting).is_some_and(is_once);
+        // A task that is damaged is named, so that something can be done about it.
+        let damaged = self.core.sessions.damage(&waiting.session).is_some();
+        let once = !damaged && stored.believed_head(&self.core, &waiting).is_some_and(is_once);
         must_be_shown(&waiting.request, &waiting.session, once)?;
         match waiting.request.command.row().source {
             Source::Rows => return self.reads.answer_by_rows(&mut self.core, waiting, &stored, signatures),

@@ -9,7 +9,7 @@ use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::Action;
 use crate::harness::core::DEFAULT_SESSION;
-use crate::harness::gate::run_of;
+use crate::harness::core::about::run_of;
 use crate::harness::reads::{After, Waiting};
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;

@@ -9,14 +9,18 @@
 //! | `tool:NAME` | the result of a tool with `source: "External"` |
 //! | `provider:TYPE` | the result of a tool that the model's provider has run |
 //! | `context` | what the page added to a message, and did not call trusted |
-//! | `file:NAME` | a file that came with a message, and was not called trusted |
+//! | `file:NAME#DIGITS` | a file that came with a message, and was not called trusted; the digits stand for its content |
 //! | `import` | a session from a file |
 //! | `adopted` | a tool's result in a conversation that a session has begun with |
 //! | `unknown` | a page that was written before there were marks, or what is left of something damaged |
 
 use crate::json;
+use crate::model::File;
 use crate::work;
 use serde_json::Value;
+
+/// How many digits of a file's id are in its name: 64 bits, which nobody meets by trying.
+const DIGITS: usize = 16;
 
 /// The origins of the text from outside that something holds. Empty: it holds none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +49,12 @@ impl Outside {
     /// The name of what a provider has looked up.
     pub fn provider(kind: &str) -> String {
         ["provider:", kind].concat()
+    }
+
+    /// The name of a file: a stranger can give one of its own the same name, and not the same content.
+    pub fn file(file: &File) -> String {
+        let digits = file.id.get("file_".len()..).unwrap_or_default();
+        ["file:", &file.name, "#", digits.get(..DIGITS).unwrap_or(digits)].concat()
     }
 
     /// Whether nothing is from outside.

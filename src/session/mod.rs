@@ -669,7 +669,7 @@ impl Session {
                 self.outside.add(Outside::CONTEXT.into());
             }
             for file in files_of_prompt(&prompt.files) {
-                self.outside.add(["file:", &file.name].concat());
+                self.outside.add(Outside::file(file));
             }
         }
         if !prompt.files.is_empty() {

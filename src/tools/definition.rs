@@ -277,7 +277,8 @@ impl Definition {
             capability: capability.map(String::from),
             read_only,
             destructive: flag("destructive", "destructiveHint")?.unwrap_or(false),
-            open_world: flag("openWorld", "openWorldHint")?.unwrap_or(!read_only),
+            // What has a destination sends something there, also where it only reads.
+            open_world: flag("openWorld", "openWorldHint")?.unwrap_or(!read_only || !destination.is_empty()),
             destination,
             parallel,
             timeout_ms,

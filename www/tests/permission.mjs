@@ -309,6 +309,19 @@ export const tests = {
     assert.equal(await before.count(), 0);
   },
 
+  async "of a page that the conversation has changed by renaming another, it says what that said before"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await workspace(page);
+    await page.evaluate(() => ws.pages.update("dragon-lore", { content: "See [[Chapter 1]]." }));
+    await say(page, 'call rename_page {"slug":"chapter-1","title":"Waste paper"}');
+    await done(page, 1);
+    await say(page, 'call delete_page {"slug":"dragon-lore"}');
+    await former(page).locator("summary").click();
+    assert.deepEqual(await difference(former(page)), { added: ["See [[Waste paper]]."], removed: ["See [[Chapter 1]]."] });
+    await answer(page, "deny");
+    await done(page, 2);
+  },
+
   async "nothing of a journal is read again for the next question or the next change of a page, until it was cleared"({ page, base, model, visit }) {
     await ready({ page, base, model, visit });
     await rule(page, "update_page_content", "ask");

@@ -4,6 +4,7 @@
 //! backwards. The core knows no part, so that no part is reached through it. Leaves to others: what is done with a
 //! session, a run or a call.
 
+pub(in crate::harness) mod about;
 pub(in crate::harness) mod arrival;
 mod at_hand;
 pub(in crate::harness) mod drafts;

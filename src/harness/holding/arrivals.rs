@@ -12,7 +12,7 @@ use crate::harness::core::removed::delete;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
-use crate::harness::runner::{Runner, begun_task};
+use crate::harness::runner::Runner;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Ask, Entry, Row};
 use crate::list::Listed;
@@ -21,6 +21,7 @@ use crate::ports::{Table, Write};
 use crate::rooms::{Room, enter};
 use crate::session::Session;
 use crate::session::carry::{adopt, take_along};
+use crate::session::record::begun_task;
 
 /// One session arrives at a time.
 pub(in crate::harness) fn must_be_alone(core: &Core) -> Result<(), ErrorInfo> {

@@ -8,16 +8,15 @@
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::calls::Calls;
+use crate::harness::core::about::run_of;
 use crate::harness::core::arrival::ARRIVING;
 use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD, changed_event, changed_events, ways_out};
 use crate::harness::core::refused::{no_session, no_session_for};
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::{Core, Lifecycle, drafts};
-use crate::harness::gate::run_of;
 use crate::harness::reads::carried::PAGE;
 use crate::harness::reads::told::{left_by, told_in_part, told_rows};
 use crate::harness::reads::{After, Reads, Waiting, carried};
-use crate::harness::runner::begun_task;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row, pack};
 use crate::json;
@@ -28,7 +27,7 @@ use crate::protocol::args::whole;
 use crate::protocol::{Command, Request, Source};
 use crate::session;
 use crate::session::damage::{Damage, End, Place, Survey};
-use crate::session::record::Record;
+use crate::session::record::{Record, begun_task};
 use crate::session::{Checkpoint, Session, damage, record};
 use serde_json::Value;
 

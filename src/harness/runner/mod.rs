@@ -39,7 +39,7 @@ use crate::model::{Answer, StopReason, Usage};
 use crate::ports::marks::has_marks;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Again, Run};
-use crate::session::record::Short;
+use crate::session::record::begun_task;
 use crate::tools::{OnResume, Origin, ToolText, gate};
 use crate::{json, prompt, session};
 use serde_json::Value;
@@ -198,8 +198,11 @@ impl Runner {
 
     fn decide_all(&mut self, core: &mut Core, session: &str) {
         if std::mem::take(&mut self.setup.changed) {
+            // Into what was found to be changed nothing is written: what works there has it recorded with its next turn.
             for session in core.sessions.ids() {
-                self.record(core, &session);
+                if core.integrity(&session) != Integrity::Tampered {
+                    self.record(core, &session);
+                }
             }
         }
         while let (Some(slot), None) = (core.sessions.get(session), &core.follows.broken) {
@@ -689,19 +692,6 @@ fn after_record(core: &mut Core, session: &str, run: &str, of: OfRecord<'_>) {
         }
         OfRecord::Recorded { .. } => {}
     }
-}
-
-/// The task that begins with what is put on record for this run.
-pub(in crate::harness) fn begun_task(
-    what: Option<RecordKind>,
-    record: &Value,
-    run: Option<&str>,
-) -> Option<String> {
-    if what == Some(RecordKind::Prompt) {
-        return Short::of(what, record, run)?.task();
-    }
-    let text = |name: &str| record.get(name).and_then(Value::as_str);
-    text("task_id").filter(|_| text("event_type") == Some("prompt_received")).map(Into::into)
 }
 
 /// There is nobody to ask.

@@ -10,6 +10,7 @@ use crate::harness::calls::{About, CallOwner, Owner};
 use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::runner::Runner;
 use crate::harness::runner::permission::{Reply, not_asked};
+use crate::journal::canonical::Integrity;
 use crate::journal::{Answer, AskReason, Entry};
 use crate::json::json;
 use crate::rooms::{Room, enter};
@@ -145,8 +146,10 @@ impl Runner {
             }
             return core.reply_now(call.command, Err(error));
         }
-        // Where no agent runs there is no session that it could hold for.
-        if answer == Answer::AlwaysAllow && core.session(DEFAULT_SESSION).is_some() {
+        // Where no agent runs there is no session that it could hold for; into one that was changed nothing is written.
+        let holds =
+            core.session(DEFAULT_SESSION).is_some() && core.integrity(DEFAULT_SESSION) != Integrity::Tampered;
+        if answer == Answer::AlwaysAllow && holds {
             let (tool, definition) = (call.tool.clone(), definition.clone());
             let granted = Entry::Granted { tool, definition, destination };
             self.append(core, DEFAULT_SESSION, None, &granted);

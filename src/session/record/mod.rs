@@ -17,8 +17,8 @@ mod types;
 
 pub use handoff::{Draft, End};
 pub use receipt::{Boundary, Deed, ToolDeed, UNKNOWN, check_chain};
-pub use short::Short;
 pub(super) use short::{Ended, of_end, of_prompt};
+pub use short::{Short, begun_task};
 
 use super::dates;
 use super::operator::Owner;

@@ -437,3 +437,12 @@ impl<'a> Short<'a> {
         Ok([run, Object::new().all(handoff.json()).value("receipt_ids", ids.as_slice().into()).done()])
     }
 }
+
+/// The task that begins with what is put on record for this run.
+pub fn begun_task(what: Option<RecordKind>, record: &Value, run: Option<&str>) -> Option<String> {
+    if what == Some(RecordKind::Prompt) {
+        return Short::of(what, record, run)?.task();
+    }
+    let text = |name: &str| record.get(name).and_then(Value::as_str);
+    text("task_id").filter(|_| text("event_type") == Some("prompt_received")).map(Into::into)
+}

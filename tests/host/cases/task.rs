@@ -213,3 +213,50 @@ fn a_session_that_works_or_is_looked_at_is_not_let_go() {
     page.says("done at last");
     assert_eq!(page.status("works")["status"], "idle");
 }
+
+/// It is named at each start: so something can be done about it, as about any session.
+#[test]
+fn a_task_that_is_damaged_before_it_was_over_can_be_kept_salvaged_and_removed() {
+    for way in ["sessions.salvage", "sessions.remove"] {
+        for started in [false, true] {
+            let why = format!("{way}, started: {started}");
+            let mut page = Desk::started("ann");
+            page.runs_once(json!({ "text": "sort the shelves" }));
+            let id = page.task_session();
+            page.tampers(Table::Entries, &id, "sort the shelves", "burn the shelves");
+            let mut page = page.crash("ann");
+            page.start();
+            let named = page
+                .events
+                .iter()
+                .filter(|(name, detail)| *name == "agent:notice" && detail["kind"] == "damaged");
+            assert_eq!(
+                named.map(|(_, detail)| &detail["sessionId"]).collect::<Vec<_>>(),
+                [&json!(id)],
+                "{why}"
+            );
+            if !started {
+                page.must("stopAgent", json!({}));
+            }
+            let args = json!({ "id": id });
+            assert_eq!(page.must("sessions.status", args.clone())["hmac_status"], "tampered", "{why}");
+            assert!(
+                page.must("history", json!({ "sessionId": id })).to_string().contains("damaged"),
+                "{why}"
+            );
+            let file = super::carry::export(&mut page, &id);
+            assert!(file.contains("damaged"), "{why}: {file}");
+            page.must(way, args);
+            if way == "sessions.remove" {
+                let mut page = page.crash("ann");
+                page.start();
+                assert!(!page.events.iter().any(|(_, detail)| detail["kind"] == "damaged"), "{why}");
+            }
+        }
+    }
+    // One that is whole is no session.
+    let mut page = Desk::started("ann");
+    page.done("sort the shelves");
+    let id = page.task_session();
+    assert_eq!(page.fails("sessions.status", json!({ "id": id })).0, Code::SessionNotFound);
+}

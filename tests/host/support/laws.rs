@@ -582,8 +582,12 @@ impl Journal {
     fn comes_with(&mut self, prompt: &Value) {
         if prompt["trusted"] != true {
             self.outside.extend(prompt["context"].is_string().then(|| "context".to_owned()));
-            let names = prompt["files"].as_array().into_iter().flatten();
-            self.outside.extend(names.filter_map(|file| Some(format!("file:{}", file[3].as_str()?))));
+            let files = prompt["files"].as_array().into_iter().flatten();
+            let digits =
+                |id: &str| id.chars().take("file_".len() + 16).skip("file_".len()).collect::<String>();
+            let origin =
+                |file: &Value| Some(format!("file:{}#{}", file[3].as_str()?, digits(file[1].as_str()?)));
+            self.outside.extend(files.filter_map(origin));
         }
     }
 

@@ -34,13 +34,16 @@ async function textBefore({ slug, version, content }: Page, all: readonly Said[]
   const numbers = (one: Said): number[] =>
     one.tool === "create_page" && one.text.endsWith(` (slug: ${slug}).`) ? [1] : one.text.split(` (slug: ${slug}); it now has version `).slice(1).map(Number.parseFloat);
   const written = all.flatMap((one) => numbers(one).map((number) => ({ number, at: one.at })));
-  if (written.length === 0) return {};
-  const oldest = Math.min(...written.map(({ number }) => number));
+  // What renames a page writes the pages anew that link to it, and names none of them.
+  const renamed = new Set(all.filter(({ tool }) => tool === "rename_page").map(({ at }) => at));
+  if (written.length === 0 && renamed.size === 0) return {};
+  const oldest = renamed.size ? 1 : Math.min(...written.map(({ number }) => number));
   const versions = await pages.versions(slug, { limit: Math.max(1, version - oldest + 2) });
   // The journal of an imported session may tell of a page of another browser.
-  const first = written.find(({ number, at }) => versions.some((one) => one.version === number && one.at === at));
-  if (first?.number === 1) return { made: true };
-  const before = first && versions.find((one) => one.version === first.number - 1 && !one.damaged);
+  const own = versions.filter((one) => renamed.has(one.at) || written.some(({ number, at }) => one.version === number && one.at === at));
+  const first = Math.min(...own.map((one) => one.version));
+  if (first === 1) return { made: true };
+  const before = versions.find((one) => one.version === first - 1 && !one.damaged);
   return !before || before.content === content ? {} : { text: before.content };
 }
 
