@@ -5,7 +5,7 @@
 const names = (text) => text.split(" ");
 
 /** What each tab does for itself: it is about this tab, or about nothing that the agent holds. */
-export const OWN = names("startAgent standIn letGo file pages.create pages.read pages.tree pages.search pages.update pages.rename pages.move pages.delete pages.trash pages.restore pages.backlinks pages.outgoingLinks pages.versions setOperator sessions.export sessions.replay keys.set keys.remove keys.list keys.validate keys.models storage acknowledgeLoss persist draft close");
+export const OWN = names("startAgent standIn letGo file pages.create pages.read pages.tree pages.search pages.update pages.rename pages.move pages.delete pages.trash pages.restore pages.backlinks pages.outgoingLinks pages.versions setOperator activeRuns sessions.export sessions.replay keys.set keys.remove keys.list keys.validate keys.models storage acknowledgeLoss persist draft close");
 
 /** What the next holder can be asked as well, whether or not the last one did it. */
 export const AGAIN = names("configureAgent stopAgent result interrupt history watch wait queue.edit queue.remove queue.release resolvePermission tools.resolve tools.grants tools.revoke sessions.status sessions.bench sessions.play sessions.list sessions.rename sessions.journal sessions.events sessions.receipts sessions.handoffs sessions.task sessions.left sessions.activity sessions.output sessions.attach sessions.verify settings");

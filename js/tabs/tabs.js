@@ -37,7 +37,7 @@ const NEWER = { code: "newer_version", message: "The agent runs in another tab, 
 /** To a tab whose page was loaded after the holder's. */
 const OLDER = { code: "holder_unreachable", message: "The agent runs in another tab, with an older version of the package.", retryable: true, hint: 'Reload or close that tab, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
 
-const KEYS = { code: "invalid_config", message: "The agent runs in another tab: what may hold a key of a provider (apiKey, headers, fetch, a query in baseUrl) is not sent there.", retryable: false, hint: 'Give the key to keys.set and leave it out here, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
+const KEYS = { code: "invalid_config", message: "The agent runs in another tab: what may hold a key of a provider (apiKey, headers, fetch, a query in baseUrl, a long part of its path, a long text in providerOptions) is not sent there.", retryable: false, hint: 'Give the key to keys.set and leave it out here, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
 
 const ROBBED = { code: "holder_unreachable", message: "The tab that ran the agent did not answer: the agent was taken from it. What a tool was doing there may go on.", retryable: false, hint: "Close that tab if it does not come back." };
 
@@ -66,7 +66,7 @@ const NOWHERE = -1;
  */
 export class Tabs {
   #world;
-  #holder = null; // { epoch, tab?, speaks?, said?, mute?, yields?, outlived? }: `tab` once it has spoken, in which version; `outlived`: this tab waits for it to be idle; `said`, the number of its last word, once it has told us all; `yields`: another tab has asked for it
+  #holder = null; // { epoch, tab?, speaks?, said?, mute?, yields?, outlived?, idle? }: `tab` once it has spoken, in which version; `outlived`: this tab waits for it to be idle; `idle`: it was when this was looked at last; `said`, the number of its last word, once it has told us all; `yields`: another tab has asked for it
   #newest = 0; // the last epoch that we have heard of
   #waits = true; // nobody is known to hold the agent, and somebody may
   #stopWaiting = () => {};
@@ -418,10 +418,11 @@ export class Tabs {
     if (!(holder?.speaks < VERSION) || holder.outlived || !this.#standby) return;
     holder.outlived = true;
     // Rows tell it in each version, which is read by later ones; what that holder says, its own version alone understands.
-    this.#ask("sessions.list", {}, ({ json }) => {
+    this.#ask("activeRuns", {}, ({ json }) => {
       if (this.#holder !== holder) return;
-      const atWork = !json || JSON.parse(json).some(({ pid }) => pid === String(holder.epoch));
-      if (!atWork) this.#post({ t: "yield" }, holder.epoch);
+      // Who began a run that has just ended still asks there for what it has left.
+      if (json === "0" && holder.idle) this.#post({ t: "yield" }, holder.epoch);
+      holder.idle = json === "0";
       this.#world.after(GRACE_MS, () => {
         holder.outlived = false;
         this.#outlive();
@@ -698,11 +699,20 @@ const repeats = ({ name, args }) => AGAIN.includes(name) || (KEYED.includes(name
 /** What of a provider holds no key. */
 const OPEN = ["kind", "preset", "auth", "credentials", "allowHttp", "apiVersion", "model", "timeouts", "stream"];
 
-/** Whether a provider says more than that: any script of the origin hears what tabs say to each other. Of addresses, a query and a name may be keys. */
-const hasKeys = ({ provider, providers }) =>
-  [provider, ...Object.values(providers ?? {})].some((one) =>
-    Object.entries(one ?? {}).some(([name, value]) => value != null && !OPEN.includes(name) && (name !== "baseUrl" || /[?#@]/.test(value))),
+/** Whether a provider says more than that, or its options may: any script of the origin hears what tabs say to each other. */
+const hasKeys = ({ provider, providers, providerOptions }) =>
+  texts(providerOptions).some(mayHoldKey) || [provider, ...Object.values(providers ?? {})].some((one) =>
+    Object.entries(one ?? {}).some(([name, value]) => value != null && !OPEN.includes(name) && (name !== "baseUrl" || mayHoldKey(String(value)))),
   );
+
+/** All texts in a value. */
+const texts = (value) => (typeof value === "string" ? [value] : Object.values(value ?? {}).flatMap(texts));
+
+/** Whether a text, or an address, may hold a key: as a query, a name, or a part of its path. A host is none, because each look-up of it tells it to others. */
+const mayHoldKey = (address) => /[?#@]/.test(address) || address.replace(/^\w+:\/\/[^/\\]*/, "").split("/").some((part) => part.length > 15 && !part.split(/[-_.]/).every((word) => PLAIN.test(word)));
+
+/** What names are put together of: a word, a number, or little of both. `gpt-4o-mini-2024-07-18` is a name, and no id of 32 digits and letters is. */
+const PLAIN = /^([A-Z]?[a-z]*|[A-Z]*|\d*|\w{1,7})$/;
 
 /** A configuration with something changed; `null` gives a member its default back. */
 const changed = (config, patch) => Object.fromEntries(Object.entries({ ...config, ...patch }).filter(([, value]) => value !== null));
@@ -710,5 +720,5 @@ const changed = (config, patch) => Object.fromEntries(Object.entries({ ...config
 /** Who answers: a tab that goes on has its own provider and key, and no other tab hears of them. */
 const ANSWERS = ["provider", "providers", "fallback", "model", "models", "providerOptions"];
 
-/** What was changed, as other tabs hear of it: neither functions, which stay in their tab, nor (`provides`) another provider and what goes with it. */
-const told = (changes, provides) => Object.fromEntries(Object.entries(changes).filter(([name, value]) => !(provides && ANSWERS.includes(name)) && !JSON.stringify(value)?.includes('"$fn"')));
+/** What was changed, as other tabs hear of it: neither functions, which stay in their tab, nor what may hold a key, nor (`provides`) another provider and what goes with it. */
+const told = (changes, provides) => Object.fromEntries(Object.entries(changes).filter(([name, value]) => !(provides && ANSWERS.includes(name)) && !(name === "providerOptions" && hasKeys({ [name]: value })) && !JSON.stringify(value)?.includes('"$fn"')));

@@ -237,6 +237,18 @@ test("a key that is not kept is not told of, and where no other tab has the agen
   assert.deepEqual(third.take("deliver").filter(({ id }) => id === 1), [{ t: "reply", id: 1 }]);
 });
 
+/** Parts of a path that may be a key. Of an account's id nobody knows. */
+const SECRET_PATHS = [
+  "sk-proj-3xaVsecret0Lm9ZqT7bWc", "v2/aBcDsecret1234567890", "secret/9f86d081884c7d659a2feaa0c55ad015/ai/v1", "bot123456789:AAHsecret_dkQx4-9TzLm2b", "secret%2Fx9f3b7k2m5/v1", "eyJhbGciOiJIUzI1NiJ9.secretIn0.x7Kq2Lm9Zt4",
+  "secret\\9f86d081884c7d659a2f", "secret/7b1e6f0a-52c4-4d19-8c3e-0a9f4d2b6e71/v1",
+];
+/** Addresses as providers, clouds and proxies have them. */
+const OPEN_ADDRESSES = [
+  "https://generativelanguage.googleapis.com/v1beta/openai/", "https://openrouter.ai/api/v1", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "https://api.z.ai/api/paas/v4", "https://api.fireworks.ai/inference/v1",
+  "https://mine.openai.azure.com/openai/deployments/gpt-4o-mini-2024-07-18", "https://mine.openai.azure.com/openai/deployments/Team-A_gpt-35-turbo-instruct", "https://eu-aiplatform.googleapis.com/v1/projects/gen-lang-client-0123456789/locations/us-central1/endpoints/openapi",
+  "https://bedrock-runtime.us-east-1.amazonaws.com/model/claude-3-5-sonnet-20241022-v2", "https://a1b2c3d4e5f6g7h8i9j0k.execute-api.us-east-1.amazonaws.com/prod", "http://localhost:11434/v1", "/a/proxy/of/our-own-very-long-name",
+];
+
 test("what has the key of a provider, or is given it, stays in its tab", () => {
   const kind = { kind: "anthropic" };
   for (const [args, refused] of [
@@ -244,6 +256,10 @@ test("what has the key of a provider, or is given it, stays in its tab", () => {
     [{ provider: { ...kind, fetch: { $fn: 1 } } }, true], [{ providers: { spare: { ...kind, apiKey: "sk-secret" } } }, true],
     [{ provider: { ...kind, model: "m" }, providers: { spare: kind } }, false], [{ provider: { ...kind, apikey: "sk-secret" } }, true],
     [{ provider: { ...kind, baseUrl: "https://a.example/v1?key=secret" } }, true], [{ provider: { ...kind, baseUrl: "https://me:secret@a.example" } }, true],
+    ...SECRET_PATHS.map((path) => [{ provider: { ...kind, baseUrl: `https://a.example/${path}` } }, true]), [{ providers: { spare: { ...kind, baseUrl: `https://a.example/${SECRET_PATHS[0]}/v1` } } }, true],
+    ...OPEN_ADDRESSES.map((baseUrl) => [{ provider: { ...kind, baseUrl } }, false]),
+    [{ providerOptions: { mcp_servers: [{ type: "url", url: "https://mcp.example/sse", authorization_token: "sk-secret-9f86d081884c7d659a2feaa0" }] } }, true], [{ providerOptions: { tools: [{ headers: { Authorization: "Bearer secret9f86d081" } }] } }, true],
+    [{ providerOptions: { service_tier: "standard_only", thinking: { type: "adaptive" }, top_k: 5, stop: null } }, false],
     [{ provider: { ...kind, baseUrl: "https://a.example/v1", timeouts: {} } }, false], [{ provider: { ...kind, apiKey: null } }, false], [{ provider: { kind: "custom", stream: { $fn: 1 } } }, false], [{ provider: null, providers: null }, false], [{ providers: 5, instructions: { $fn: 2 } }, false],
   ]) {
     const { tabs, take } = follower();
@@ -350,10 +366,10 @@ function behindOlder() {
   settle(1);
   tabs.fromHost({ t: "reply", id: 1, error: { code: "already_running" } });
   const asked = (posts) => posts.filter(({ t }) => t === "yield").length;
-  /** What the rows say of sessions, when they are looked at. */
-  const look = (pids) => {
-    const list = take("host").find(({ name }) => name === "sessions.list");
-    tabs.fromHost({ t: "reply", id: list.id, json: JSON.stringify(pids.map((pid) => ({ pid }))) });
+  /** What is answered when the rows are looked at: how many runs are active, or that nobody can say. */
+  const look = (answer) => {
+    const { id } = take("host").find(({ name }) => name === "activeRuns");
+    tabs.fromHost({ t: "reply", id, ...answer });
     return asked(take("post"));
   };
   return { ...tab, look };
@@ -362,11 +378,17 @@ function behindOlder() {
 test("a tab that joins an older version gets the agent when nothing is at work there, and not before", () => {
   const { tabs, take, timers, settle, look } = behindOlder();
   settle(1);
-  assert.equal(look([null, "1"]), 0);
+  assert.equal(look({ json: "1" }), 0);
   tabs.fromClient({ t: "command", id: 2, name: "sendMessage", args: { text: "hello" } });
   assert.deepEqual(take("deliver").filter(({ id }) => id === 2), [], "it waits");
   for (const then of timers.splice(0)) then();
-  assert.equal(look([null, "7"]), 1);
+  assert.equal(look({ json: "0" }), 0, "what a run has left is asked for there");
+  for (const then of timers.splice(0)) then();
+  assert.equal(look({ error: { code: "wasm_unavailable" } }), 0, "nobody says that it is idle");
+  for (const [after, yields] of [0, 1].entries()) {
+    for (const then of timers.splice(0)) then();
+    assert.equal(look({ json: "0" }), yields, `${after} looks before`);
+  }
   tabs.fromTab({ v: 1, from: "a", epoch: 1, t: "freed" });
   const [standIn] = take("host").filter(({ name }) => name === "standIn");
   tabs.fromHost({ t: "holder", epoch: 2 });
@@ -376,7 +398,7 @@ test("a tab that joins an older version gets the agent when nothing is at work t
 
 test("beside an older version that is at work a tab reads by itself, and is told what it cannot change", () => {
   const { tabs, take, look } = behindOlder();
-  assert.equal(look(["1"]), 0);
+  assert.equal(look({ json: "1" }), 0);
   tabs.fromClient({ t: "command", id: 2, name: "history", args: {} });
   tabs.fromClient({ t: "command", id: 3, name: "interrupt", args: {} });
   const did = take("deliver");
@@ -387,7 +409,7 @@ test("beside an older version that is at work a tab reads by itself, and is told
 test("a person takes the agent over from an older version without waiting for it to be idle", () => {
   const { tabs, take, settle, look } = behindOlder();
   settle(1);
-  assert.equal(look(["1"]), 0);
+  assert.equal(look({ json: "1" }), 0);
   tabs.fromClient({ t: "command", id: 2, name: "startAgent", args: { ifRunning: "takeover" } });
   assert.deepEqual(take("post").map(({ v, t }) => [v, t]), [[1, "yield"]]);
 });

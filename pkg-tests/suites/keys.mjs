@@ -31,7 +31,7 @@ const sent = (route, name) => route.requests.map(({ headers }) => headers[name])
 
 export function betweenTabs(on) {
   on("no key goes from tab to tab: a following tab keeps it in the vault itself, and the agent reads it there", async (t, host) => {
-    const keys = { first: "sk-ant-first-0123456789abc", second: "sk-ant-second-0123456789ab", own: "sk-ant-own-0123456789abcde", given: "sk-ant-given-0123456789abc", header: "hdr-secret-0123456789abcde", another: "sk-ant-another-0123456789" };
+    const keys = { first: "sk-ant-first-0123456789abc", second: "sk-ant-second-0123456789ab", own: "sk-ant-own-0123456789abcde", given: "sk-ant-given-0123456789abc", header: "hdr-secret-0123456789abcde", another: "sk-ant-another-0123456789", path: "pth0secret9Lm2ZqT7bWc4" };
     // The model says the key back: the agent knows that it is one.
     const route = await t.raw((_, __, { headers }) => message(`Your key is ${headers["x-api-key"]}.`));
     const c = await t.tab();
@@ -56,6 +56,8 @@ export function betweenTabs(on) {
       for (const patch of [
         { provider: { ...anthropic, apiKey: keys.own } }, { provider: { ...anthropic, apiKey: () => keys.given } }, { provider: { ...anthropic, headers: { "x-secret": keys.header } } },
         { providers: { spare: { ...anthropic, apiKey: keys.own } }, instructions: "Be kind." }, { provider: { ...anthropic, fetch: (...args) => fetch(...args) } },
+        { provider: { ...anthropic, baseUrl: `${base}/${keys.path}/v1` } }, { providers: { spare: { ...anthropic, baseUrl: `${base}/v1?key=${keys.path}` } } },
+        { providerOptions: { mcp_servers: [{ type: "url", url: "https://mcp.example/sse", name: "shop", authorization_token: keys.path }] } },
       ]) refused.push(await T.refused(() => ws.configureAgent(patch)));
       // Without a key it may say which one it is.
       await ws.configureAgent({ provider: { ...anthropic, model: "claude-haiku-4-5" }, instructions: "Be brief." });
@@ -72,6 +74,7 @@ export function betweenTabs(on) {
     assert.equal(JSON.parse(route.requests.at(-1).text).model, "claude-haiku-4-5");
     for (const error of seen.refused) {
       assert.deepEqual([error.name, error.code], ["LodgerError", "invalid_config"]);
+      assert.match(error.message, /apiKey, headers, fetch, a query in baseUrl, a long part of its path, a long text in providerOptions/);
       assert.match(error.hint, /keys\.set.*takeover/);
     }
     assert.deepEqual([seen.names, seen.settings.api_key_configured], [["anthropic"], true]);

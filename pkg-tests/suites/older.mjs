@@ -48,6 +48,37 @@ async function olderAtWork(t, host) {
   return { route, a, run: await counting(a) };
 }
 
+/** An older tab whose first answer waits for `hold` in its middle. */
+async function olderThatWaits(t, host) {
+  const hold = gate();
+  const first = message("One two three.");
+  const route = await t.raw(stream(first.slice(0, 4), hold, first.slice(4)), message("Second."));
+  const a = await t.older(host);
+  await start(a, route.base);
+  return { route, a, hold };
+}
+
+/** A newer tab. In it `looked(n)` resolves when it has looked so often whether the older one is idle, or has the agent. */
+async function newer(t, host, options) {
+  const page = await t.tab();
+  await page.evaluate(() => {
+    let over = 0;
+    new BroadcastChannel("looks").onmessage = () => over++;
+    // Tabs speak with each other where the host is. Each look ends with this timer; the first may be that of something else.
+    const counts = () => {
+      const [{ setTimeout }, channel] = [globalThis, new BroadcastChannel("looks")];
+      globalThis.setTimeout = (then, ms, ...more) => setTimeout(ms === 1_000 ? () => { channel.postMessage(ms); then(); } : then, ms, ...more);
+    };
+    counts();
+    const module = (...lines) => URL.createObjectURL(new Blob([lines.join("\n")], { type: "text/javascript" }));
+    globalThis.Worker = class extends Worker {
+      constructor(url, options) { super(module(`import ${JSON.stringify(module(`(${counts})()`))};`, `import ${JSON.stringify(String(url))};`), options); }
+    };
+    globalThis.looked = (n) => until(() => over > n || view.getSnapshot().holder);
+  });
+  return openIn(page, host, options);
+}
+
 function beside(on) {
   on("the newer tab waits for the run of the older one, then goes on with what was asked meanwhile", async (t, host) => {
     const hold = gate();
@@ -73,6 +104,39 @@ function beside(on) {
     assert.equal(await b.evaluate(async () => (await ws.run("Still there?")).text), "Third.");
     assert.deepEqual([await epochs(b), route.violations], [[1, 2], []]);
   });
+
+  on("the newer tab waits for a task of the older one, which has its answer before the agent comes over", async (t, host) => {
+    const { route, a, hold } = await olderThatWaits(t, host);
+    await a.evaluate(() => { globalThis.task = T.settle(() => ws.sessions.runOnce("Count.")); });
+    await hold.reached;
+    const b = await newer(t, host);
+    await start(b, route.base, JOIN);
+    await b.evaluate(() => looked(3));
+    assert.equal(await a.evaluate(() => view.getSnapshot().holder), true);
+    hold.open();
+    const { value, error } = await a.evaluate(async () => T.plain(await task));
+    assert.deepEqual([error, value?.text, value?.run.status], [undefined, "One two three.", "completed"]);
+    await held(b);
+    assert.equal(await b.evaluate(async () => (await ws.run("And now?")).text), "Second.");
+    assert.deepEqual([await b.evaluate(() => texts()), route.violations], [["And now?", "Second."], []]);
+  });
+
+  for (const [who, operator] of [["in which nobody works", null], ["whose operator's time is over", { subject: "local", expiresAt: 1 }]]) {
+    on(`a newer tab ${who} gets the agent when the older one is idle, and not before`, async (t, host) => {
+      const { route, a, hold } = await olderThatWaits(t, host);
+      const run = await counting(a);
+      const b = await newer(t, host, { operator });
+      await start(b, route.base, JOIN);
+      await b.evaluate(() => looked(3));
+      assert.equal(await a.evaluate(() => view.getSnapshot().holder), true);
+      hold.open();
+      assert.equal((await a.evaluate((run) => ws.wait(run), run)).outcome, "completed");
+      await held(b);
+      await b.evaluate(() => ws.setOperator({ subject: "local" }));
+      assert.equal(await b.evaluate(async () => (await ws.run("And now?")).text), "Second.");
+      assert.deepEqual([await b.evaluate(() => texts()), route.violations], [["Count.", "One two three.", "And now?", "Second."], []]);
+    });
+  }
 
   on("an older holder that dies in the middle of a run leaves it to the newer tab", async (t, host) => {
     const { route, a, run } = await olderAtWork(t, host);

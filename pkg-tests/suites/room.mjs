@@ -268,7 +268,7 @@ const account = `{ skills: [${JSON.stringify(skill)}] }`;
 /** What only reads, or changes what no disk has. */
 const READS = [
   "result", "history", "watch", "file", "wait", "tools.register", "tools.unregister", "tools.grants", "pages.read", "pages.tree", "pages.search", "pages.trash", "pages.backlinks", "pages.outgoingLinks", "pages.versions", "setOperator",
-  "sessions.status", "sessions.list", "sessions.journal", "sessions.events", "sessions.receipts", "sessions.handoffs", "sessions.task", "sessions.left", "sessions.export", "sessions.replay", "sessions.activity", "sessions.output", "sessions.attach", "sessions.verify",
+  "sessions.status", "sessions.list", "activeRuns", "sessions.journal", "sessions.events", "sessions.receipts", "sessions.handoffs", "sessions.task", "sessions.left", "sessions.export", "sessions.replay", "sessions.activity", "sessions.output", "sessions.attach", "sessions.verify",
   "keys.list", "keys.look", "keys.validate", "keys.models", "settings", "storage", "persist",
 ];
 

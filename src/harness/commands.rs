@@ -189,6 +189,7 @@ impl Harness {
                     if verified { Listing::Verified } else { Listing::Sessions },
                 );
             }
+            Command::ActiveRuns => self.reads.count_active(&mut self.core, id),
             Command::SessionsStop
             | Command::SessionsRestart
             | Command::SessionsRename

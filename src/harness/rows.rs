@@ -113,6 +113,9 @@ impl Harness {
                 let core = &mut self.core;
                 self.reads.heads_came(core, (command, of), (asked, held), &lacking, &rows, signatures)
             }
+            After::Active { command, epoch } => {
+                self.reads.active_came(&mut self.core, command, epoch, &rows);
+            }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
             After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),
             After::Erase { command, session, place } => {
@@ -150,7 +153,7 @@ impl Harness {
             After::Look(waiting) | After::Find(waiting) | After::Seek { waiting, .. } => {
                 self.core.reply_now(waiting.command, Err(error.clone()))
             }
-            After::List { command, .. } | After::Arrived { command } => {
+            After::List { command, .. } | After::Active { command, .. } | After::Arrived { command } => {
                 self.core.reply_now(command, Err(error.clone()));
             }
             After::Erase { command, session, .. } => {

@@ -301,6 +301,8 @@ commands! {
     SessionsList = row("sessions.list", "withVerification?*").alone().within(More).within(Past).needs(Operator)
         => again().gives("`SessionState[]`, or `{ session, hmac_status }[]`")
             .invoked("session_list", "sessions.list()", "SessionState[]");
+    /// How many runs are active under the last holder, those of tasks too: they work, or wait for a person. Stored rows tell it.
+    ActiveRuns = row("activeRuns", "").alone().within(More).within(Past) => own().gives("`number`");
     /// Gives a session another name.
     SessionsRename = row("sessions.rename", "id displayName").within(More).within(Past).of(Id, Write).asks()
         => again().gives("`SessionState`")

@@ -30,6 +30,8 @@ mod example;
 
 /// Situations set up by hand, one after another.
 mod cases {
+    /// Active runs, as another tab's host counts them.
+    mod active;
     /// The loop of a run: messages, tool calls, interrupts, lost pages.
     mod agent_loop;
     /// Sessions that are put away, and opened again.

@@ -62,6 +62,7 @@ fn samples(run: &str, message: &str) -> Vec<(&'static str, Value)> {
         ("sessions.restart", id()),
         ("sessions.recover", json!({ "id": "docs", "action": "reconnect" })),
         ("sessions.list", json!({})),
+        ("activeRuns", json!({})),
         ("sessions.rename", json!({ "id": "docs", "displayName": "New" })),
         ("sessions.remove", id()),
         ("sessions.undoRemove", id()),

@@ -61,8 +61,9 @@ const DOCUMENTS: [&str; 7] = [
 const TESTS: [&str; 4] = ["js/test", "pkg-tests/suites", "tests/host", "www/tests"];
 const SPOKEN: [&str; 3] = ["js", "src", "www/src"];
 
-/// Folders in those that are not for a person: tests, and a model's instructions, which journals have as they are.
-const UNSPOKEN: [&str; 2] = ["js/test", "src/prompt"];
+/// What of those is not for a person: tests, the names of all commands, and a model's instructions, which journals have as they
+/// are.
+const UNSPOKEN: [&str; 3] = ["js/test", "js/protocol/commands.js", "src/prompt"];
 
 /// How the path of a file of ours begins, as documents write it.
 const FOLDERS: [&str; 8] = ["docs/", "fuzz/", "js/", "pkg-tests/", "src/", "tests/", "www/", "xtask/"];

@@ -98,6 +98,11 @@ impl Head {
         run.is_some_and(|run| run.get("held") != Some(&Value::Bool(true)))
     }
 
+    /// The epoch of the holder that it names.
+    pub fn holder(&self) -> Option<u64> {
+        self.record()?.get("pid")?.as_u64()
+    }
+
     /// The session's record in it, if it has one.
     pub fn record(&self) -> Option<&Value> {
         self.value.get("record").filter(|record| !record.is_null())

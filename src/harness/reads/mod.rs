@@ -4,6 +4,7 @@
 //! others: when it is read (`gate`, `holding/`), what its rows lead to (`rows`), and the pages, whose reads are
 //! their own (`pages/`).
 
+mod active;
 mod judge;
 mod waiting;
 pub(in crate::harness) use waiting::{Tail, Waiting};
@@ -67,6 +68,8 @@ pub(in crate::harness) enum After {
     Seek { waiting: Box<Waiting>, rest: Vec<String> },
     /// All heads, to list the sessions; of those that should have one and have none (`lacking`) the first rows as well.
     List { command: u32, of: Listing, asked: Millis, held: bool, lacking: Vec<String> },
+    /// The epoch and the rows of tasks, to count active runs; then (`epoch`) the heads.
+    Active { command: u32, epoch: Option<u64> },
     /// The head of a session that arrives; nothing was read for it.
     Arrived { command: u32 },
     /// What besides their own rows is left of removed sessions: whose each run is, and the files.

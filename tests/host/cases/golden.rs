@@ -426,6 +426,14 @@ fn what_a_golden_showed_is_shown() {
 }
 
 #[test]
+fn what_was_under_way_in_a_golden_is_counted_unless_it_was_put_aside() {
+    for golden in goldens() {
+        let under = golden.under().filter(|(session, _)| *session != "benched").count();
+        assert_eq!(golden.page().must("activeRuns", json!({})), under, "{}", golden.name);
+    }
+}
+
+#[test]
 fn all_that_was_under_way_in_a_golden_comes_to_its_end() {
     for golden in goldens() {
         let mut page = golden.page();

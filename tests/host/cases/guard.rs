@@ -90,6 +90,7 @@ fn expected(run: &str, waits: &str) -> Vec<(&'static str, Then, Value)> {
         "setOperator",
         "sessions.launch",
         "sessions.list",
+        "activeRuns",
         "sessions.runOnce",
         "sessions.import",
         "sessions.replay",

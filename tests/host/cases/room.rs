@@ -346,6 +346,7 @@ fn what_is_given_says_which_rooms_are_needed() {
         ("tools.execute", json!({ "name": "look" }), vec![Room::More]),
         ("sessions.launch", json!({ "id": "a" }), vec![Room::More, Room::Past]),
         ("sessions.list", json!({}), vec![Room::More, Room::Past]),
+        ("activeRuns", json!({}), vec![Room::More, Room::Past]),
         ("sessions.journal", json!({ "id": "default" }), vec![Room::Past]),
         ("sessions.fork", json!({ "id": "default" }), vec![Room::Carry, Room::Past]),
     ];

@@ -15,8 +15,8 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 248_400),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 275_200),
+    ("with a tool, on Anthropic", &["anthropic"], 248_750),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 275_600),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
@@ -25,9 +25,9 @@ const LATER: [(&str, usize); 17] = [
     ("anthropic", 4_230),
     ("carry", 18_250),
     ("chat", 5_910),
-    ("more", 18_490),
+    ("more", 18_640),
     ("pages", 25_400),
-    ("past", 68_350),
+    ("past", 69_350),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),
