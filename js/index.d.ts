@@ -282,7 +282,7 @@ export interface Workspace extends EventTarget {
    * tab that joined goes on. But functions stay in the tab that gave them and fail when it is closed (`not_configured`); and a tab
    * that goes on has its own `provider`, with `model` and all else that goes with it. No key goes from tab to tab: where another tab
    * has the agent, a provider has no `apiKey`, `headers` or `fetch` here, and no `baseUrl` with what may be a key. Give its key to
-   * `keys.set` before.
+   * `keys.set` before. `providerOptions` with a long word that reads like no name are refused there too, and are not passed on here.
    *
    * @throws {LodgerError} `not_running`, `invalid_config`, `too_large`
    */

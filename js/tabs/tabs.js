@@ -701,15 +701,18 @@ const OPEN = ["kind", "preset", "auth", "credentials", "allowHttp", "apiVersion"
 
 /** Whether a provider says more than that, or its options may: any script of the origin hears what tabs say to each other. */
 const hasKeys = ({ provider, providers, providerOptions }) =>
-  texts(providerOptions).some(mayHoldKey) || [provider, ...Object.values(providers ?? {})].some((one) =>
+  texts(providerOptions).some((text) => text.split(/[\s,/]+/).some(isStrange)) || [provider, ...Object.values(providers ?? {})].some((one) =>
     Object.entries(one ?? {}).some(([name, value]) => value != null && !OPEN.includes(name) && (name !== "baseUrl" || mayHoldKey(String(value)))),
   );
 
 /** All texts in a value. */
 const texts = (value) => (typeof value === "string" ? [value] : Object.values(value ?? {}).flatMap(texts));
 
-/** Whether a text, or an address, may hold a key: as a query, a name, or a part of its path. A host is none, because each look-up of it tells it to others. */
-const mayHoldKey = (address) => /[?#@]/.test(address) || address.replace(/^\w+:\/\/[^/\\]*/, "").split("/").some((part) => part.length > 15 && !part.split(/[-_.]/).every((word) => PLAIN.test(word)));
+/** Whether an address may hold a key: as a query, a name, or a part of its path. A host is none, because each look-up of it tells it to others. */
+const mayHoldKey = (address) => /[?#@]/.test(address) || address.replace(/^\w+:\/\/[^/\\]*/, "").split("/").some(isStrange);
+
+/** Whether a word may be a key: it is long, and does not read like a name. */
+const isStrange = (part) => part.length > 15 && !part.split(/[-_.]/).every((word) => PLAIN.test(word));
 
 /** What names are put together of: a word, a number, or little of both. `gpt-4o-mini-2024-07-18` is a name, and no id of 32 digits and letters is. */
 const PLAIN = /^([A-Z]?[a-z]*|[A-Z]*|\d*|\w{1,7})$/;

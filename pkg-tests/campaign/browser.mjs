@@ -21,7 +21,7 @@ export function browser(test, { seed, count, first = 1, lives = LIVES, counts, e
       const drawn = (n) => drawer(seed, "browser", `${number}.${n}`);
       const draw = drawn("moments");
       const all = await Promise.all(Array.from({ length: BESIDE }, (_, n) => new Conversation(t, { draw: drawn(n), row: WIRES[(number * BESIDE + n) % WIRES.length], host: ["page", "worker"][(number + n) % 2] }).ready()));
-      for (let life = 1; life <= lives && !enough(); life++) {
+      for (let life = 1; life <= lives && (life === 1 || !enough()); life++) {
         t.at = `life ${life}`;
         const { page, kill } = await kept.doomed();
         const pages = await goOn(all, () => page(init()));

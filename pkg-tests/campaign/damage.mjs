@@ -22,7 +22,7 @@ export function damage(test, { seed, count, first = 1, each = EACH, counts, enou
       const moving = movement(whole, await wholly());
       const empty = await page.evaluate((ids) => nothing(ids), ids);
       const faults = [];
-      for (let n = 1; n <= each && !enough(); n++) {
+      for (let n = 1; n <= each && (n === 1 || !enough()); n++) {
         const draw = drawer(seed, "damage", `${number}.${n}`);
         const drawn = { kind: draw.of(KINDS), draws: Array.from({ length: 6 }, () => draw(1_000_003)) };
         const done = await page.evaluate(async (drawn) => { await putBack(); return harm(drawn); }, drawn);

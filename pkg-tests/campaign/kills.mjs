@@ -42,7 +42,7 @@ export async function play(t, conversation, ended, enough = () => false) {
     await conversation.open(page);
     await conversation.settle(page);
     const way = ways.shift();
-    if (!way || enough()) return conversation.finish(page);
+    if (!way || (life > 1 && enough())) return conversation.finish(page);
     const { at, page: left } = await end(t, page, conversation, way);
     ended(way);
     t.note(`${way} at ${at}`);

@@ -4,7 +4,7 @@
 /** By what was damaged: what may be shown otherwise in silence, and why. */
 const KNOWN = [
   // What a session with an open run has said last is what its drafts say.
-  { table: "drafts", why: "a draft that is gone is as one that its page had no time for", may: ({ what, before, paths }, { kind, sessions }) => kind === "delete" && sessions.some((id) => what === `${id}: history`) && paths.every((path) => path.startsWith(`/${before.length - 1}/parts`)) },
+  { table: "drafts", why: "a last draft that is gone is as one that its page had no time for", may: ({ what, before, paths }, { kind, sessions }) => kind === "delete" && sessions.some((id) => what === `${id}: history`) && paths.every((path) => path.startsWith(`/${before.length - 1}/parts`)) },
   { table: "keys", why: "a key under another name, or none, is told when it is used", may: ({ what }) => what === "keys" },
 ];
 

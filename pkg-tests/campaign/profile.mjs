@@ -36,7 +36,7 @@ export function profiles(test, { seed, count, first = 1, each = EACH, counts, en
       const moving = movement(whole, await lookAtIt());
       const empty = await kept.life((page) => page.evaluate((ids) => nothing(ids), ids), world);
       const faults = [];
-      for (let n = 1; n <= each && !enough(); n++) {
+      for (let n = 1; n <= each && (n === 1 || !enough()); n++) {
         const draw = drawer(seed, "profile", `${number}.${n}`);
         const copy = profile(t, `${kept.dir}-${n}`);
         fs.cpSync(kept.dir, copy.dir, { recursive: true });

@@ -300,7 +300,7 @@ async function playAll({ cases, way, host, tools, origin }) {
       await ws.run("Do the usual", { sessionId });
       now.usually = false;
     }
-    now.origin = way === 5 ? `${origin}#${(await hex(`text/plain ${await hex(now.content)}`)).slice(0, 16)}` : origin;
+    now.origin = way === 5 ? `${origin}#${(await hex(`text/plain ${await hex(now.content)}`)).slice(0, 32)}` : origin;
     const files = way === 5 ? [new File([now.content], "note.txt", { type: "text/plain" })] : undefined;
     const waits = new Promise((done) => (wake = done));
     const run = await ws.sendMessage({ text: "Read the note.", files }, { sessionId, context: way === 4 ? now.content : undefined });

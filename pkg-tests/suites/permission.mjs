@@ -876,7 +876,7 @@ export function origins(on) {
       return [await after("Pay ann."), await after("Pay ann."), await after("Post the secret.")];
     }, host);
     const [[{ outside }], , [, post]] = seen;
-    assert.match(outside.join(), /^file:invoice\.txt#[0-9a-f]{16}$/);
+    assert.match(outside.join(), /^file:invoice\.txt#[0-9a-f]{32}$/);
     assert.deepEqual(seen.slice(0, 2), [asks(...outside), NOTHING]);
     // The address that the person saw is the same; what names none is asked about beside each new origin.
     assert.equal(seen[2][0], null);

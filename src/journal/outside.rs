@@ -19,8 +19,8 @@ use crate::model::File;
 use crate::work;
 use serde_json::Value;
 
-/// How many digits of a file's id are in its name: 64 bits, which nobody meets by trying.
-const DIGITS: usize = 16;
+/// How many digits of a file's id are in its name: 128 bits. A stranger who makes both files finds no two that share them.
+const DIGITS: usize = 32;
 
 /// The origins of the text from outside that something holds. Empty: it holds none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -344,12 +344,18 @@ impl Survey {
         }
     }
 
-    /// The rows from the first of a run that is over to its last, if none of them is lost, and none beside them.
+    /// The rows from the first of a run that is over to its last, if the first one begins it, and none of them or beside them is
+    /// lost.
     pub fn run(&self, id: &str) -> Option<Vec<String>> {
         let of_run =
             |place: &Place| matches!(place, Place::Whole(header, ..) if header.run.as_deref() == Some(id));
         let first = self.places.iter().position(of_run)?;
         let last = self.places.iter().rposition(of_run)?;
+        let begins = |place: &Place| {
+            let kinds = ["prompt", "queued", "adopted", "delegated"];
+            matches!(place, Place::Whole(header, ..) if kinds.contains(&header.kind.as_str()))
+        };
+        self.places.get(first).filter(|place| begins(place))?;
         let around = self.places.get(first.saturating_sub(1)..(last + 2).min(self.places.len()))?;
         let is_over =
             |place: &Place| of_run(place) && matches!(place, Place::Whole(_, Some(Entry::Ended { .. }), _));

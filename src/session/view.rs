@@ -155,7 +155,7 @@ pub(crate) fn answer(session: &Session, run: &Run, turn: usize, streams: bool) -
         _ => None,
     });
     let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
-    let ends_early = run.turns.iter().any(Turn::ends_early);
+    let ends_early = !streams && run.turns.iter().any(Turn::ends_early);
     Object::new()
         .text("id", &run.answer_id())
         .text("role", "assistant")

@@ -296,8 +296,13 @@ impl<'a> Stored<'a> {
             Command::SessionsTask | Command::SessionsLeft => {
                 let id = request.args().needed("id");
                 let run = survey.places.iter().find_map(|place| begun_in(place, id)).unwrap_or(id);
-                let rows =
-                    survey.run(run).unwrap_or_default().into_iter().map(|row| (Key::new(), row)).list();
+                let rows = survey
+                    .run(run)
+                    .filter(|_| core.head_integrity(session) != Integrity::Tampered)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|row| (Key::new(), row))
+                    .list();
                 left(core, request, &rows)?.ok_or_else(|| error.hint(ways_out(session)))?
             }
             _ => return Err(error.hint(ways_out(session))),
@@ -332,7 +337,9 @@ impl<'a> Stored<'a> {
         must_be_there_in_part(core, waiting, &survey)?;
         let (folded, gaps) = survey.fold();
         if let Some(run) = run {
-            survey.run(run).ok_or(error)?;
+            // Who has changed the head may have made the chain anew.
+            let proven = core.head_integrity(session) != Integrity::Tampered;
+            survey.run(run).filter(|_| proven).ok_or(error)?;
             calls.answer_look(core, *command, &folded, request)?;
         } else if watches {
             let mut history = session::history(&folded, None, None).unwrap_or_default();

@@ -174,7 +174,7 @@ impl Run {
             OfRun::Lost { blocks, damaged } => {
                 self.put_aside(blocks, None);
                 if let Some(turn) = self.turns.last_mut() {
-                    turn.damaged = *damaged == Some(true);
+                    turn.damaged |= *damaged == Some(true);
                 }
             }
             OfRun::Benched { blocks, calls, .. } => {
@@ -206,6 +206,7 @@ impl Run {
                 match last {
                     Some(last) if !matches!(last.said, Said::Whole { .. }) => {
                         turn.had = last.blocks().to_vec();
+                        turn.damaged = last.damaged;
                         turn.lost = last.lost;
                         *last = turn;
                     }

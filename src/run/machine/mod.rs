@@ -331,6 +331,8 @@ impl Turn {
         let had = std::mem::take(&mut self.had);
         let keeps = said(&had) > said(blocks);
         self.lost += bytes_of(if keeps { blocks } else { &had });
+        // The mark goes with the words.
+        self.damaged &= keeps || blocks.is_empty();
         if keeps { had } else { blocks.to_vec() }
     }
 }

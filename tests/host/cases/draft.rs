@@ -119,3 +119,23 @@ fn the_journal_says_of_a_lost_answer_that_it_ends_early() {
     assert_eq!(lost.len(), 1);
     assert_eq!((&lost[0]["blocks"], &lost[0]["damaged"]), (&json!([["text", "The path "]]), &json!(true)));
 }
+
+#[test]
+fn the_mark_stays_as_long_as_the_words_do() {
+    let mut page =
+        edited(|n, key, text| if n == 1 { vec![(key, Some(text.replace("swept", "wept")))] } else { vec![] });
+    page.start();
+    page.must("resume", json!({}));
+    assert_eq!(shown(&mut page), ("The path ".into(), true), "asked anew, nothing has come");
+    page.must("interrupt", json!({}));
+    assert_eq!(shown(&mut page), ("The path ".into(), true), "stopped before anything came");
+    page.holds("default");
+    // What comes anew and is kept has no mark.
+    let mut page =
+        edited(|n, key, text| if n == 1 { vec![(key, Some(text.replace("swept", "wept")))] } else { vec![] });
+    page.start();
+    page.must("resume", json!({}));
+    streams(&mut page, "The path is swept, and ");
+    page.must("interrupt", json!({}));
+    assert_eq!(shown(&mut page), ("The path is swept, and ".into(), false));
+}

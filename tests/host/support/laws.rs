@@ -584,7 +584,7 @@ impl Journal {
             self.outside.extend(prompt["context"].is_string().then(|| "context".to_owned()));
             let files = prompt["files"].as_array().into_iter().flatten();
             let digits =
-                |id: &str| id.chars().take("file_".len() + 16).skip("file_".len()).collect::<String>();
+                |id: &str| id.chars().take("file_".len() + 32).skip("file_".len()).collect::<String>();
             let origin =
                 |file: &Value| Some(format!("file:{}#{}", file[3].as_str()?, digits(file[1].as_str()?)));
             self.outside.extend(files.filter_map(origin));
