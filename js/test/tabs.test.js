@@ -237,7 +237,7 @@ test("a key that is not kept is not told of, and where no other tab has the agen
   assert.deepEqual(third.take("deliver").filter(({ id }) => id === 1), [{ t: "reply", id: 1 }]);
 });
 
-/** Parts of a path that may be a key. Of an account's id nobody knows. */
+/** Parts of a path that may be a key. The id of an account looks like one. */
 const SECRET_PATHS = [
   "sk-proj-3xaVsecret0Lm9ZqT7bWc", "v2/aBcDsecret1234567890", "secret/9f86d081884c7d659a2feaa0c55ad015/ai/v1", "bot123456789:AAHsecret_dkQx4-9TzLm2b", "secret%2Fx9f3b7k2m5/v1", "eyJhbGciOiJIUzI1NiJ9.secretIn0.x7Kq2Lm9Zt4",
   "secret\\9f86d081884c7d659a2f", "secret/7b1e6f0a-52c4-4d19-8c3e-0a9f4d2b6e71/v1",

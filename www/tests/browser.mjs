@@ -126,7 +126,8 @@ export function kept(page, words = "nobody has read", answers = 1) {
     db.close();
     const texts = new Map();
     for (const [at, [session, run]] of keys.entries()) {
-      const text = JSON.parse(rows[at]).map(([, , block]) => block.text).join("");
+      // Behind the digits of its hash; a block is its kind and its text.
+      const text = JSON.parse(rows[at].slice(64)).map(([, , [, text]]) => text).join("");
       texts.set(`${session} ${run}`, (texts.get(`${session} ${run}`) ?? "") + text);
     }
     return [...texts.values()].filter((text) => text.includes(words)).length >= answers;
