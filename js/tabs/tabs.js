@@ -701,12 +701,14 @@ const OPEN = ["kind", "preset", "auth", "credentials", "allowHttp", "apiVersion"
 
 /** Whether a provider says more than that, or its options may: any script of the origin hears what tabs say to each other. */
 const hasKeys = ({ provider, providers, providerOptions }) =>
-  texts(providerOptions).some((text) => text.split(/[\s,/]+/).some(isStrange)) || [provider, ...Object.values(providers ?? {})].some((one) =>
+  isSecret(providerOptions) || [provider, ...Object.values(providers ?? {})].some((one) =>
     Object.entries(one ?? {}).some(([name, value]) => value != null && !OPEN.includes(name) && (name !== "baseUrl" || mayHoldKey(String(value)))),
   );
 
-/** All texts in a value. */
-const texts = (value) => (typeof value === "string" ? [value] : Object.values(value ?? {}).flatMap(texts));
+/** Whether options may hold a key: as a word that may be one, or as any text below a member that is named like one. */
+const isSecret = (value, named = false) =>
+  typeof value === "string" ? value !== "" && (named || value.split(/[\s,/]+/).some(isStrange)) : Object.entries(value ?? {}).some(([name, inner]) => isSecret(inner, named || NAMED.test(name)));
+const NAMED = /^(headers|authorization|cookie|password)$|(secret|token|api_?key)$/i;
 
 /** Whether an address may hold a key: as a query, a name, or a part of its path. A host is none, because each look-up of it tells it to others. */
 const mayHoldKey = (address) => /[?#@]/.test(address) || address.replace(/^\w+:\/\/[^/\\]*/, "").split("/").some(isStrange);
