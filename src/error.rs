@@ -171,7 +171,7 @@ codes! {
     BudgetExceeded = "budget_exceeded", retry false;
 
     // Storage.
-    /// The database cannot be opened.
+    /// The database cannot be opened. Where the disk is full to its last block, Chromium says no more than this.
     StorageUnavailable = "storage_unavailable", retry false;
     /// Another tab keeps the database from being opened.
     StorageBlocked = "storage_blocked", retry true;

@@ -293,7 +293,7 @@ impl StoreError {
             StoreError::Unavailable(why) => (
                 Code::StorageUnavailable,
                 format!("the database cannot be opened: {why}"),
-                "open the workspace with storage: \"memory\" to go on without keeping anything",
+                "free some space if the disk is full, or open the workspace with storage: \"memory\" to keep nothing",
             ),
             StoreError::Absent(why) => return ErrorInfo::absent(why),
             StoreError::Blocked => (

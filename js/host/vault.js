@@ -19,21 +19,26 @@ export const makeKey = () => crypto.subtle.generateKey({ name: "AES-GCM", length
 
 export const makeSigningKey = () => crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
 
-export const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+export const hex = (buffer) => {
+  let digits = "";
+  for (const byte of new Uint8Array(buffer)) digits += DIGITS[byte];
+  return digits;
+};
 const mac = async (key, said) => hex(await crypto.subtle.sign("HMAC", key, said));
 
 /** What keys are called that have signed here. */
 const names = new WeakMap();
 
 /**
- * The signatures of texts in UTF-8, each with which key has made it: the key cannot be told by anything else.
+ * The signatures of texts in UTF-8 as lines, each with which key has made it: the key cannot be told by anything else.
  * @param {CryptoKey} key
  * @param {Uint8Array[]} texts
  */
 export async function signatures(key, texts) {
   if (!names.has(key)) names.set(key, (await mac(key, bytes("lodger"))).slice(0, 8));
   const name = names.get(key);
-  return Promise.all(texts.map(async (text) => `${await mac(key, text)} ${name}`));
+  return (await Promise.all(texts.map(async (text) => `${await mac(key, text)} ${name}`))).join("\n");
 }
 
 /**

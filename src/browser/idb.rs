@@ -6,9 +6,11 @@
 
 use super::env::Scope;
 use crate::harness::{Found, Marker};
+use crate::json;
 use crate::list::Listed;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use js_sys::Array;
+use serde_json::Value;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -73,6 +75,9 @@ extern "C" {
 extern "C" {
     fn late(coming: &JsValue) -> JsValue;
 }
+
+/// What stands between the texts of rows: `/js/host/idb.js`.
+const BETWEEN: char = '\0';
 
 /// Why a connection has to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,11 +156,11 @@ impl Idb {
             asked.push(&of);
         }
         let lists: Array = read(&self.connection, &asked).await.map_err(failed)?.unchecked_into();
-        let list = |at| lists.get(at).unchecked_into::<Array>();
+        let text = |at| lists.get(at).as_string().unwrap_or_default();
         let rows = |at: u32| {
-            let (keys, texts) = (list(at), list(at + 1));
-            let rows = keys.iter().zip(texts.iter());
-            rows.filter_map(|(key, text)| Some((parts(&key)?, text.as_string()?))).list()
+            let (keys, texts) = (text(at), text(at + 1));
+            let rows = keys.lines().zip(texts.split(BETWEEN));
+            rows.filter_map(|(key, text)| Some((parts(key)?, text.into()))).list()
         };
         Ok((0..lists.length()).step_by(2).map(rows).list())
     }
@@ -276,10 +281,10 @@ fn key(parts: &Key) -> JsValue {
     array.into()
 }
 
-fn parts(key: &JsValue) -> Option<Key> {
-    let part = |part: JsValue| match part.as_f64() {
+fn parts(key: &str) -> Option<Key> {
+    let part = |part: &Value| match part.as_f64() {
         Some(number) => Some(Part::Number(number as u64)),
-        None => part.as_string().map(Part::Text),
+        None => part.as_str().map(Part::from),
     };
-    key.dyn_ref::<Array>()?.iter().map(part).whole()
+    json::parse(key)?.as_array()?.iter().map(part).whole()
 }

@@ -51,8 +51,8 @@ impl Signer {
             }
         };
         let texts = texts.iter().map(|text| Uint8Array::from(text.as_bytes())).collect::<Array>();
-        let made = signatures(&key, texts).await.ok().and_then(|made| made.dyn_into::<Array>().ok());
-        Ok(made.map(|made| made.iter().filter_map(|signature| signature.as_string()).list()))
+        let made = signatures(&key, texts).await.ok().and_then(|made| made.as_string());
+        Ok(made.map(|made| made.lines().map(Into::into).list()))
     }
 
     async fn find(&self, idb: &Idb, make: bool) -> Result<Option<JsValue>, StoreError> {

@@ -23,6 +23,8 @@ use serde_json::Value;
 const LOST: &str = "[What was said here is lost.]";
 /// What stands for an answer of which no word is left.
 const LOST_ANSWER: &str = "[What was answered here is lost.]";
+/// What stands behind an answer of which a draft is damaged.
+const LOST_REST: &str = "[What was answered behind this is lost.]";
 
 /// What is kept.
 #[derive(Debug)]
@@ -60,11 +62,13 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
         // One that was not finished may have had no word yet.
         let ended = run.as_deref().and_then(|run| folded.run(run)?.ended.as_ref());
         let is_cut = ended.is_some() && gaps.iter().any(|(behind, _)| *behind == run);
-        if let Some(parts) = message.get_mut("parts")
-            && is_cut
-            && parts.as_array().is_some_and(Vec::is_empty)
-        {
-            *parts = Value::Array(vec![text_part("text", LOST_ANSWER)]);
+        let ends_early = message.get("damaged").is_some();
+        if let Some(Value::Array(parts)) = message.get_mut("parts") {
+            if ends_early {
+                parts.push(text_part("text", LOST_REST));
+            } else if is_cut && parts.is_empty() {
+                parts.push(text_part("text", LOST_ANSWER));
+            }
         }
         messages.push(message);
     }

@@ -139,3 +139,25 @@ fn the_mark_stays_as_long_as_the_words_do() {
     page.must("interrupt", json!({}));
     assert_eq!(shown(&mut page), ("The path is swept, and ".into(), false));
 }
+
+#[test]
+fn a_salvaged_answer_says_that_its_rest_is_lost() {
+    let mut page =
+        edited(|n, key, text| if n == 1 { vec![(key, Some(text.replace("half", "calf")))] } else { vec![] });
+    page.start();
+    page.must("sendMessage", json!({ "text": "go on" }));
+    page.says("It is swept.");
+    // The end of the lost run is not what was written any more, so the session is damaged.
+    let lost = page.rows("default").iter().position(|row| row.contains("\"lost\"")).unwrap() as u64;
+    page.edits(Table::Entries, "default", |key, _| (key[1] == Part::Number(lost + 2)).then(|| "?".into()));
+    let (store, now) = (page.store, page.now);
+    let mut page = Desk::on(store, now + 1_000, "ann");
+    page.must("sessions.salvage", json!({ "id": "default", "replace": true }));
+    let history = list(page.must("history", json!({})));
+    let texts = |message: &Value| -> Vec<String> {
+        let parts = message["parts"].as_array().unwrap().iter();
+        parts.filter_map(|part| part["text"].as_str().map(String::from)).collect()
+    };
+    let said: Vec<_> = history.iter().map(texts).collect();
+    assert_eq!(said[1], ["The path ", "[What was answered behind this is lost.]"], "{history:?}");
+}
