@@ -72,7 +72,9 @@ pub fn hidden(c: char) -> bool {
         // Not the last two, which say how an emoji looks.
         | '\u{fe00}'..='\u{fe0d}'
         | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}' => true,
         _ => c.is_control(),
     }
@@ -101,6 +103,31 @@ pub fn unseen(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Unicode's list of what is drawn as nothing (`Default_Ignorable_Code_Point` of version 17), and what turns lines around.
+    #[test]
+    fn what_is_drawn_as_nothing_is_unseen() {
+        let lone = ['\u{ad}', '\u{34f}', '\u{61c}', '\u{3164}', '\u{feff}', '\u{ffa0}', '\u{2800}'];
+        let ranges = [
+            '\u{115f}'..='\u{1160}',
+            '\u{17b4}'..='\u{17b5}',
+            '\u{180b}'..='\u{180f}',
+            '\u{200b}'..='\u{200f}',
+            '\u{202a}'..='\u{202e}',
+            '\u{2060}'..='\u{206f}',
+            '\u{fe00}'..='\u{fe0f}',
+            '\u{fff0}'..='\u{fffb}',
+            '\u{1bca0}'..='\u{1bca3}',
+            '\u{1d173}'..='\u{1d17a}',
+            '\u{e0000}'..='\u{e0fff}',
+        ];
+        for c in lone.into_iter().chain(ranges.into_iter().flatten()) {
+            assert!(unseen(c), "{}", c.escape_unicode());
+        }
+        for c in "a é東📦👩\u{300}\u{fffc}\u{fffd}\n\t".chars() {
+            assert!(!unseen(c), "{}", c.escape_unicode());
+        }
+    }
 
     #[test]
     fn it_finds_what_the_standard_library_finds() {

@@ -187,9 +187,19 @@ async function told(workspace, id) {
     pages.unshift(page);
     // A gap has no message before it that could be asked for.
     const said = page.filter((message) => message.status !== "damaged");
-    if (said.length < PAGE) return { session, messages: pages.flat() };
+    if (said.length < PAGE) return { session, messages: await marked(workspace, pages.flat()) };
     before = said[0].id;
   }
+}
+
+/** The messages with a mark on each file whose bytes are not there: no request may have noticed it yet. */
+async function marked(workspace, messages) {
+  const files = messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "file"));
+  for (const id of new Set(files.map(({ fileId }) => fileId))) {
+    const { gone } = await workspace.file(id).catch(lost);
+    if (gone) for (const file of files) if (file.fileId === id) file.gone = true;
+  }
+  return messages;
 }
 
 async function json(workspace, command, id) {

@@ -58,8 +58,8 @@ export function plain(value, path, { lenient = false, onFunction, limit = [] } =
   const take = (bytes) => {
     if ((left -= bytes) < 0) throw tooLarge(path, limit);
   };
-  /** Refuses at once what has so many members that they cannot fit. */
-  const holds = (count) => count * 2 > left && take(Infinity);
+  /** Refuses at once what has so many members that they cannot fit; these take at least so many bytes. */
+  const holds = (count, bytes = count * 2) => bytes > left && take(Infinity);
   const string = (text) => {
     take(text.length);
     take(beyond(text));
@@ -114,8 +114,10 @@ export function plain(value, path, { lenient = false, onFunction, limit = [] } =
     return Object.fromEntries(out); // own members, also one called `__proto__`
   };
   const entriesOf = (value) => {
-    holds(Object.keys(value).length);
-    return Object.entries(value);
+    const names = Object.keys(value);
+    // Beside a name two quotes, a colon and a value.
+    holds(names.length, names.reduce((bytes, name) => bytes + name.length + 4, 0));
+    return names.map((name) => [name, value[name]]);
   };
   const inside = (value) => {
     if (Array.isArray(value)) return list(value);

@@ -699,10 +699,10 @@ const repeats = ({ name, args }) => AGAIN.includes(name) || (KEYED.includes(name
 /** What of a provider holds no key. */
 const OPEN = ["kind", "preset", "auth", "credentials", "allowHttp", "apiVersion", "model", "timeouts", "stream"];
 
-/** Whether a provider says more than that, or its options may: any script of the origin hears what tabs say to each other. */
-const hasKeys = ({ provider, providers, providerOptions }) =>
-  isSecret(providerOptions) || [provider, ...Object.values(providers ?? {})].some((one) =>
-    Object.entries(one ?? {}).some(([name, value]) => value != null && !OPEN.includes(name) && (name !== "baseUrl" || mayHoldKey(String(value)))),
+/** Whether a provider says more than that, or anything beside it may: any script of the origin hears what tabs say to each other. */
+const hasKeys = ({ provider, providers, providerOptions, models, ...others }) =>
+  isSecret([providerOptions, models]) || Object.keys(others).some((name) => NAMED.test(name)) || [provider, ...Object.values(providers ?? {})].some((one) =>
+    Object.entries(one ?? {}).some(([name, value]) => value != null && (OPEN.includes(name) ? name !== "model" && isSecret(value) : name !== "baseUrl" || mayHoldKey(String(value)))),
   );
 
 /** Whether options may hold a key: as a word that may be one, or as any text below a member that is named like one. */

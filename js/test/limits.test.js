@@ -39,6 +39,7 @@ test("what cannot fit is refused without a look at it", () => {
   refused(Array(10_000).fill(item), 10_000);
   refused(new Array(2 ** 32 - 1), 2 ** 24);
   refused(Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [i, item])), 10_000);
+  refused(Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`a member number ${i}`, item])), 20_000);
   refused(new Set(Array.from({ length: 10_000 }, () => ({ toJSON: () => ++looked }))), 10_000, { lenient: true });
   refused(new Map(Array.from({ length: 10_000 }, (_, i) => [i, item])), 10_000, { lenient: true });
   assert.equal(looked, 0);

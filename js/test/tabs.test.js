@@ -259,7 +259,9 @@ test("what has the key of a provider, or is given it, stays in its tab", () => {
     ...SECRET_PATHS.map((path) => [{ provider: { ...kind, baseUrl: `https://a.example/${path}` } }, true]), [{ providers: { spare: { ...kind, baseUrl: `https://a.example/${SECRET_PATHS[0]}/v1` } } }, true],
     ...OPEN_ADDRESSES.map((baseUrl) => [{ provider: { ...kind, baseUrl } }, false]),
     [{ providerOptions: { mcp_servers: [{ type: "url", url: "https://mcp.example/sse", authorization_token: "sk-secret-9f86d081884c7d659a2feaa0" }] } }, true], [{ providerOptions: { tools: [{ headers: { Authorization: "Bearer secret9f86d081" } }] } }, true],
-    [{ providerOptions: { tools: [{ server: { apiKey: "secret" } }] } }, true],
+    [{ providerOptions: { tools: [{ server: { apiKey: "secret" } }] } }, true], [{ apiKey: "secret" }, true], [{ models: { mine: { apiKey: "secret" } } }, true],
+    [{ provider: { ...kind, auth: "sk-secret9f86d081884c7d" } }, true], [{ provider: { ...kind, timeouts: { apiKey: "secret" } } }, true], [{ provider: { ...kind, preset: "sk-secret9f86d081884c7d" } }, true],
+    [{ provider: { kind: "openai-compatible", preset: "groq", model: "openai/gpt-oss-120b:free-20251101", auth: "bearer" }, models: { "openai/gpt-oss-120b": { output: 5 } }, permissions: { tools: { get_token: "ask" } } }, false],
     [{ providerOptions: { service_tier: "standard_only", prompt_cache_key: "shop", max_tokens: 5, thinking: { type: "adaptive" }, top_k: 5, stop: null } }, false],
     [{ provider: { ...kind, baseUrl: "https://a.example/v1", timeouts: {} } }, false], [{ provider: { ...kind, apiKey: null } }, false], [{ provider: { kind: "custom", stream: { $fn: 1 } } }, false], [{ provider: null, providers: null }, false], [{ providers: 5, instructions: { $fn: 2 } }, false],
   ]) {

@@ -193,12 +193,15 @@ export default function (test) {
         T.host = host;
         const ws = await T.open("w");
         const file = await ws.sessions.export("default");
-        const seen = { gone: (await ws.history())[0].parts[0].gone, refused: await T.refused(ws.file(id)), notes: await notes(file), rows: (await ws.sessions.journal("default")).length, taken: await T.refused(ws.sessions.import(file)), markdown: await (await ws.sessions.export("default", { format: "markdown" })).text() };
+        const seen = { gone: (await ws.history())[0].parts[0].gone, refused: await T.refused(ws.file(id)), notes: await notes(file), rows: (await ws.sessions.journal("default")).length, taken: await T.refused(ws.sessions.import(file)), markdown: await (await ws.sessions.export("default", { format: "markdown" })).text(),
+          json: JSON.parse(await (await ws.sessions.export("default", { format: "json" })).text()).messages[0].parts.filter(({ type }) => type === "file").map(({ gone }) => gone ?? false) };
         await ws.close();
         return T.plain({ ...seen, hint: [seen.refused.hint, seen.taken.hint] });
       }, [host, id]);
       assert.deepEqual([before.gone, before.refused.code, before.notes], [undefined, "file_not_found", [id]]);
       assert.match(before.hint[0], /send it with a new message/);
+      assert.match(before.markdown, /bytes, lost\)/, "nobody has asked a model since");
+      assert.deepEqual(before.json, [true, false, false]);
       assert.equal(before.taken.code, "corrupt");
       assert.match(before.hint[1], /send a message in the session/);
       assert.equal(route.requests.length, 1);

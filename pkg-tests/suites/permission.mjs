@@ -713,7 +713,7 @@ const SENDS = `
     let question;
     globalThis.answer = "deny";
     ws.addEventListener("agent:permission-required", ({ detail }) => { question = detail; detail.respond(answer); });
-    const does = async (sessionId, ...call) => {
+    globalThis.does = async (sessionId, ...call) => {
       question = null;
       const { runId } = await ws.run(JSON.stringify(call), { sessionId });
       const { status } = T.callsOf((await ws.history({ sessionId })).at(-1))[0];
@@ -881,6 +881,27 @@ export function origins(on) {
     // The address that the person saw is the same; what names none is asked about beside each new origin.
     assert.equal(seen[2][0], null);
     assert.deepEqual([post.reason, post.outside.length, post.outside.includes(outside[0])], ["external_text", 2, true]);
+  });
+
+  on("a tool that destroys and was always allowed is asked about again beside a new origin, though it can send nothing out", async (t, host) => {
+    const page = await t.tab({ init: SENDS });
+    const seen = await page.evaluate(async (host) => {
+      await begin(host);
+      ws.tools.register({ name: "wipe", description: "A tool.", inputSchema: { type: "object" }, destructive: true, openWorld: false, execute: () => "done" });
+      for (const title of ["One", "Two", "Three", "Four"]) await ws.pages.create({ title });
+      answer = "always_allow";
+      const asked = [];
+      const both = async (slug) => asked.push([await does("default", "wipe", {}), await does("default", "delete_page", { slug })]);
+      await both("one");
+      await both("two");
+      await does("default", "fetch_web", {});
+      await both("three");
+      await both("four");
+      return asked.map((two) => two.map((question) => question && [question.reason, ...(question.outside ?? [])]));
+    }, host);
+    const clean = ["destructive"];
+    const marked = ["destructive", "tool:fetch_web"];
+    assert.deepEqual(seen, [[clean, clean], NOTHING, [marked, marked], NOTHING]);
   });
 
   on("a page that was written before pages had marks is unknown, whatever is done with it", async (t, host) => {

@@ -480,6 +480,12 @@ pub fn no_answer(preset: &Preset, base_url: &str) -> ErrorInfo {
     ErrorInfo::new(Code::Network, "no answer came: network or CORS").hint(hint)
 }
 
+/// The host of an `https` address, in one form.
+pub fn host_of(url: &str) -> String {
+    let host = find::split(url, "//").map(|(_, rest)| host(rest)).unwrap_or_default().to_ascii_lowercase();
+    host.trim_end_matches(":443").trim_end_matches('.').into()
+}
+
 /// Whether an address stays on this machine.
 pub fn is_loopback(url: &str) -> bool {
     let host = find::split(url, "//").map(|(_, rest)| host(rest)).unwrap_or_default();

@@ -255,7 +255,8 @@ fn judged(tool: &Definition, args: &Value, facts: &Facts<'_>) -> Judged {
         _ => false,
     };
     let (verdict, reason) = facts.policy.verdict(tool, outside);
-    Judged { verdict, reason, granted: !(grants.is_empty() || outside && tool.open_world) }
+    let unseen = outside && (tool.open_world || tool.destructive);
+    Judged { verdict, reason, granted: !grants.is_empty() && !unseen }
 }
 
 /// A person is asked, as soon as the tool has said what about.
@@ -500,6 +501,17 @@ mod tests {
         case.answers.valid = true;
         case.tool["openWorld"] = json!(false);
         assert_eq!(case.next(), "run {}");
+        // What destroys is asked about again all the same, unless the page's own rule allows it.
+        case.tool["destructive"] = json!(true);
+        for (granted, next) in [
+            (&["context", "tool:fetch"][..], "run {}"),
+            (&["context"], "ask destructive"),
+            (&[], "ask destructive"),
+        ] {
+            case.grants = case.granted(granted, &json!({}));
+            assert_eq!(case.next(), next, "{granted:?}");
+        }
+        assert_eq!(case.rule("allow").next(), "run {}");
     }
 
     /// Where a tool says where it sends something, that counts, whatever was read since.

@@ -595,6 +595,21 @@ mod tests {
     }
 
     #[test]
+    fn a_providers_own_server_needs_a_key_however_it_is_written() {
+        for (base, own) in [
+            ("https://api.anthropic.com", true),
+            ("HTTPS://API.Anthropic.com:443/", true),
+            ("https://api.anthropic.com./v1", true),
+            ("https://api.anthropic.com:8443", false),
+            ("https://api.anthropic.com.example.com", false),
+            ("https://example.com/api.anthropic.com", false),
+        ] {
+            let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
+            assert_eq!(Config::default().patched(&patch).unwrap().configured(), !own, "{base}");
+        }
+    }
+
+    #[test]
     fn the_vault_is_for_who_has_no_key() {
         let held = ["anthropic".to_string(), "openai-compatible".into(), "mine".into()];
         let vault = |provider: &Provider| match provider {

@@ -7,7 +7,7 @@ use super::read::{Function, Given, function, given, invalid, object, optional, t
 use crate::error::ErrorInfo;
 use crate::find;
 use crate::list::Listed;
-use crate::model::errors::{check_header, is_loopback, join_url};
+use crate::model::errors::{check_header, host_of, is_loopback, join_url};
 use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Wire};
 use crate::ports::{MAX_DELAY_MS, Millis};
 use crate::protocol::args::shortened;
@@ -273,8 +273,8 @@ pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo>
             return Err(invalid("provider.baseUrl uses plain http, which would show the key to the network")
                 .hint("use https, or set allowHttp: true"));
         }
-        // The provider's own address, said once more.
-        http.elsewhere = preset.base_url != Some(base.trim_end_matches('/'));
+        // The provider's own server, said once more.
+        http.elsewhere = preset.base_url.is_none_or(|own| host_of(own) != host_of(base));
     }
     if let Some(Given::Text(key)) = &http.key {
         let (name, value) = http.key_header(key);

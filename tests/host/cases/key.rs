@@ -177,7 +177,7 @@ fn an_endless_answer_is_not_read_to_its_end() {
     assert!(answer(&world, id).unwrap().is_err());
 }
 
-/// A provider's own address is its own also where a page says it: a key is needed there, and behind a proxy it is not.
+/// A provider's own server is its own also where a page says it: a key is needed there, and behind a proxy it is not.
 #[test]
 fn a_provider_without_a_key_at_its_own_address_is_not_configured() {
     let own = "https://api.anthropic.com";
@@ -186,7 +186,8 @@ fn a_provider_without_a_key_at_its_own_address_is_not_configured() {
         (json!(own), false),
         (json!(format!("{own}/")), false),
         (json!("https://api.anthropic.com.example"), true),
-        (json!(format!("{own}/of/mine")), true),
+        (json!(format!("{own}/v1")), false),
+        (json!("HTTPS://API.Anthropic.com:443/"), false),
         (json!("https://p.example"), true),
     ] {
         let provider = json!({ "kind": "anthropic", "baseUrl": base });
