@@ -201,7 +201,7 @@ export default function (test) {
       assert.deepEqual([before.gone, before.refused.code, before.notes], [undefined, "file_not_found", [id]]);
       assert.match(before.hint[0], /send it with a new message/);
       assert.match(before.markdown, /bytes, lost\)/, "nobody has asked a model since");
-      assert.deepEqual(before.json, [true, false, false]);
+      assert.deepEqual(before.json, [true, false]);
       assert.equal(before.taken.code, "corrupt");
       assert.match(before.hint[1], /send a message in the session/);
       assert.equal(route.requests.length, 1);

@@ -482,8 +482,9 @@ pub fn no_answer(preset: &Preset, base_url: &str) -> ErrorInfo {
 
 /// The host of an `https` address, in one form.
 pub fn host_of(url: &str) -> String {
-    let host = find::split(url, "//").map(|(_, rest)| host(rest)).unwrap_or_default().to_ascii_lowercase();
-    host.trim_end_matches(":443").trim_end_matches('.').into()
+    let host = find::split(url, "//").map(|(_, rest)| host(rest)).unwrap_or_default();
+    let name = host.strip_suffix(":443").unwrap_or(host);
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
 /// Whether an address stays on this machine.
