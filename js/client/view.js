@@ -4,6 +4,10 @@
 // values inside). A piece of streaming text costs one concatenation, and copies are made at most once per snapshot
 // that somebody took. Leaves to others: what is told (`src/session`).
 
+import { inOneTask } from "../host/env.js";
+
+/** A message of more parts is told of once a task, not once a piece: each snapshot that somebody takes copies their list. */
+const MANY = 1000;
 const EMPTY = Object.freeze([]);
 const OPEN = ["receiving", "waiting", "started"];
 const isRecord = (value) => value !== null && typeof value === "object";
@@ -37,6 +41,7 @@ export class SessionView {
   #fresh = new Set();
   #listeners = new Set();
   #notifying = false;
+  #copied = 0; // how many parts the last copied list had
 
   constructor() {
     this.subscribe = (listener) => {
@@ -154,6 +159,7 @@ export class SessionView {
     let message = this.#messages[place];
     if (!this.#fresh.has(message)) {
       message = { ...message, parts: message.parts.slice() };
+      this.#copied = message.parts.length;
       this.#fresh.add(message);
       this.#own()[place] = message;
     }
@@ -164,12 +170,14 @@ export class SessionView {
     this.#snapshot = null;
     if (this.#notifying || !this.#listeners.size) return;
     this.#notifying = true;
-    // One notice for all that comes in one go. A promise, because fake timers may hold a queueMicrotask back.
-    Promise.resolve().then(() => {
+    const tell = () => {
       this.#notifying = false;
       const snapshot = this.getSnapshot();
       for (const entry of [...this.#listeners]) if (this.#listeners.has(entry)) this.#tell(entry, snapshot);
-    });
+    };
+    // One notice for all that comes in one go. A promise, because fake timers may hold a queueMicrotask back.
+    if (this.#copied > MANY) inOneTask(tell);
+    else Promise.resolve().then(tell);
   }
 
   #tell(entry, snapshot) {

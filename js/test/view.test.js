@@ -192,3 +192,23 @@ test("streaming is linear: ten times the chunks touch ten times the objects", as
   const [small, large] = [await made(50), await made(500)];
   assert.ok(large - 400 <= (small - 400) * 11, `${small} and ${large}`);
 });
+
+test("each piece begins a new part: what snapshots copy grows with the pieces, not with their square", async () => {
+  const copied = async (parts) => {
+    const o = await open("direct");
+    const view = o.workspace.view();
+    const lists = new Set();
+    view.subscribe(({ messages }) => messages.forEach((message) => lists.add(message.parts)));
+    for (let part = 0; part < parts; part++) {
+      o.host.chunk("x", 0, { part, kind: part % 2 ? "text" : "thinking" });
+      await null;
+    }
+    await turns();
+    const shown = view.getSnapshot().messages.at(-1).parts;
+    assert.deepEqual([shown.length, shown[0], shown.at(-1)], [parts, { type: "thinking", text: "x" }, { type: "text", text: "x" }]);
+    assert.ok(lists.has(shown), "the last one is told");
+    return [...lists].reduce((sum, list) => sum + list.length, 0);
+  };
+  const [half, whole] = [await copied(4_000), await copied(8_000)];
+  assert.ok(half > 4_000 && whole <= half * 2.2, `${half} and ${whole}`);
+});

@@ -12,10 +12,11 @@ use crate::support::streams::{framed, one_call};
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice, Options};
 use lodger::journal::{Entry, Row};
-use lodger::model::{Answer, Block, Decoder, StopReason, Usage, Wire};
+use lodger::model::{Answer, Block, Decoder, Delta, StopReason, Usage, Wire};
 use lodger::ports::{MemoryStore, PatternEngine, Read, Table, Write};
 use lodger::protocol::read;
 use lodger::session::Session;
+use lodger::work;
 use serde_json::{Value, json};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -427,5 +428,103 @@ fn arguments_in_pieces_of_eight_bytes_take_work_in_proportion() {
             assert!(whole.0 * 10 <= half.0 * 22, "{wire:?}: allocations {half:?} {whole:?}");
             assert!(whole.1 * 10 <= half.1 * 23, "{wire:?}: bytes {half:?} {whole:?}");
         }
+    }
+}
+
+/// The events of an answer of so many parts, thoughts and texts in turn. Each part says this much.
+fn alternating(wire: Wire, parts: usize, says: &str) -> Vec<Value> {
+    let part = |n: usize| match (wire, n % 2 == 0) {
+        (Wire::Anthropic, thinks) => {
+            let kind = if thinks { "thinking" } else { "text" };
+            let delta = json!({ "type": format!("{kind}_delta"), kind: says });
+            vec![
+                json!({ "type": "content_block_start", "index": n, "content_block": { "type": kind, kind: "" } }),
+                json!({ "type": "content_block_delta", "index": n, "delta": delta }),
+            ]
+        }
+        (Wire::OpenAiChat, true) => vec![json!({ "choices": [{ "delta": { "reasoning_content": says } }] })],
+        (Wire::OpenAiChat, false) => vec![json!({ "choices": [{ "delta": { "content": says } }] })],
+        (Wire::OpenAiResponses, true) => {
+            let name = "response.reasoning_summary_text.delta";
+            vec![json!({ "type": name, "output_index": n, "summary_index": 0, "delta": says })]
+        }
+        (Wire::OpenAiResponses, false) => {
+            let name = "response.output_text.delta";
+            vec![json!({ "type": name, "output_index": n, "content_index": 0, "delta": says })]
+        }
+        (Wire::Ollama, true) => vec![json!({ "message": { "thinking": says }, "done": false })],
+        (Wire::Ollama, false) => vec![json!({ "message": { "content": says }, "done": false })],
+    };
+    let mut events: Vec<Value> = (0..parts).flat_map(part).collect();
+    events.extend(ends(wire));
+    events
+}
+
+/// How an answer ends that calls nothing.
+fn ends(wire: Wire) -> Vec<Value> {
+    match wire {
+        Wire::Anthropic => vec![
+            json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } }),
+            json!({ "type": "message_stop" }),
+        ],
+        Wire::OpenAiChat => vec![json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] })],
+        Wire::OpenAiResponses => {
+            vec![json!({ "type": "response.completed", "response": { "status": "completed" } })]
+        }
+        Wire::Ollama => vec![json!({ "message": {}, "done": true, "done_reason": "stop" })],
+    }
+}
+
+/// The steps, the allocations and their bytes.
+type Taken = (u64, u64, u64);
+
+/// What it takes until a watched page has such an answer, one event a read. Then what its end takes, and reading it back.
+fn answering(wire: Wire, parts: usize, events: &[Value]) -> [Taken; 3] {
+    let mut page = Page::new(true);
+    page.command("sendMessage", json!({ "text": "go" }));
+    let call = page.model.take().unwrap();
+    let mut decoder = Decoder::new(wire);
+    let taken = |what: &mut dyn FnMut()| {
+        let before = (work::done(), TIMES.get(), BYTES.get());
+        what();
+        (work::done() - before.0, TIMES.get() - before.1, BYTES.get() - before.2)
+    };
+    let streams = taken(&mut || {
+        for event in events {
+            page.now += 1;
+            let harness = &mut page.harness;
+            let sink = &mut |delta: Delta<'_>| assert!(harness.delta(call, delta));
+            decoder.push(framed(wire, event).as_bytes(), sink).unwrap();
+            harness.flush(page.now, call, decoder.usage());
+            while let Some(action) = page.harness.poll(page.now) {
+                page.act(action);
+            }
+        }
+    });
+    let mut decoder = Some(decoder);
+    let end = taken(&mut || {
+        let answer = decoder.take().unwrap().finish().unwrap();
+        assert_eq!(answer.blocks.iter().filter(|block| block.is_shown()).count(), parts);
+        page.handle(Input::Answered { call, result: Ok(answer) });
+    });
+    let is_read = taken(&mut || page.command("history", json!({})));
+    println!("{}, {parts} parts: {streams:?}, its end {end:?}, read {is_read:?}", wire.as_str());
+    [streams, end, is_read]
+}
+
+#[test]
+fn an_answer_of_many_parts_takes_work_in_proportion() {
+    for &wire in Wire::ALL {
+        let of = |events: &dyn Fn(usize) -> Vec<Value>| {
+            let [half, whole] = [1_000, 2_000].map(|parts| answering(wire, parts, &events(parts)));
+            for (half, whole) in half.into_iter().zip(whole) {
+                assert!(whole.0 * 10 <= half.0 * 22, "{wire:?}: steps {half:?} {whole:?}");
+                assert!(whole.1 * 10 <= half.1 * 22, "{wire:?}: allocations {half:?} {whole:?}");
+                assert!(whole.2 * 10 <= half.2 * 23, "{wire:?}: bytes {half:?} {whole:?}");
+            }
+        };
+        of(&|parts| alternating(wire, parts, "x"));
+        // The beginning of a key, which waits for more of it.
+        of(&|parts| alternating(wire, parts, "s"));
     }
 }

@@ -19,6 +19,7 @@ use crate::object::Object;
 use crate::ports::{Millis, Write};
 use crate::run::Run;
 use crate::session;
+use crate::work;
 use serde_json::Value;
 use std::rc::Rc;
 
@@ -52,6 +53,10 @@ pub(in crate::harness) struct LiveModel {
     /// The answer where it does not stream, because it is an error.
     whole: Option<Whole>,
     parts: Vec<Streamed>,
+    /// The places of the parts that have grown since the page was told last.
+    grown: Vec<usize>,
+    /// The places of those that are told further than drafts have them.
+    undrafted: Vec<usize>,
     drafts: u64,
     /// How many shown parts the run had before this answer.
     base: usize,
@@ -122,6 +127,8 @@ impl LiveModel {
             said_at: 0,
             whole: None,
             parts: Vec::new(),
+            grown: Vec::new(),
+            undrafted: Vec::new(),
             drafts: 0,
             base,
             fresh_call: false,
@@ -132,7 +139,7 @@ impl LiveModel {
 
     /// Whether there is text that no draft holds.
     pub fn has_news(&self) -> bool {
-        self.parts.iter().any(|part| part.drafted < part.told && part.kind != DeltaKind::ToolCall)
+        !self.undrafted.is_empty()
     }
 
     /// What was told of its text and thinking.
@@ -244,6 +251,9 @@ impl Calls {
             && (part.kind == delta.kind || delta.kind != DeltaKind::ToolCall)
         {
             part.text.push_str(delta.text);
+            if model.grown.last() != Some(&index) {
+                model.grown.push(index);
+            }
         }
         true
     }
@@ -284,13 +294,23 @@ impl Calls {
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
-        for (index, part) in model.parts.iter_mut().enumerate() {
+        // What waits in the others goes on waiting: a long answer is not gone through for each of its pieces.
+        let mut grown = std::mem::take(&mut model.grown);
+        if last {
+            grown = (0..model.parts.len()).list();
+        }
+        for index in grown {
+            work::did(1);
+            let Some(part) = model.parts.get_mut(index) else { continue };
             let until = core.secrets.tellable(&mut part.text, part.told, last);
             let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
                 continue;
             };
             if part.kind != DeltaKind::ToolCall {
                 news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
+                if part.drafted == part.told {
+                    model.undrafted.push(index);
+                }
             }
             part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
             part.told = until;
@@ -371,7 +391,13 @@ impl Calls {
         let wanted = |model: &&mut LiveModel| (whole || model.has_news()) && !(ahead && model.looked_up > 0);
         for model in self.models.values_mut().filter(wanted) {
             let mut pieces = Vec::new();
-            for (index, part) in model.parts.iter_mut().enumerate() {
+            let undrafted = match whole {
+                true => (0..model.parts.len()).list(),
+                false => std::mem::take(&mut model.undrafted),
+            };
+            for index in undrafted {
+                work::did(1);
+                let Some(part) = model.parts.get_mut(index) else { continue };
                 let start = if whole { 0 } else { part.drafted };
                 let news = part.text.get(start..part.told).filter(|text| !text.is_empty());
                 let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };

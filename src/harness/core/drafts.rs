@@ -7,6 +7,7 @@
 use crate::journal::{Entry, blocks_from_json, sha256};
 use crate::json;
 use crate::list::Listed;
+use crate::maps::Named;
 use crate::model::Block;
 use crate::ports::{Key, Part, Rows, Table, Write};
 use serde_json::Value;
@@ -52,14 +53,16 @@ pub(in crate::harness) fn lost(run: &str, drafts: &Rows) -> Entry {
     let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
     // A row that is not what was written may be of any run.
     let mut damaged = rows.iter().any(|(_, pieces)| pieces.is_none());
-    let mut blocks: Vec<(u64, Block)> = Vec::new();
+    // What has come of each part, and the places of the parts there.
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut places: Named<()> = Named::default();
     let last = of_run().filter(|(key, _)| key.get(2) == epoch).filter_map(|(_, pieces)| pieces.as_ref());
     for piece in last.flat_map(json::items) {
         let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
-        let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());
+        let (part, start) = (number(0).to_string(), usize::try_from(number(1)).unwrap_or_default());
         let news = piece.get(2).cloned().map(|block| Value::Array(vec![block]));
         for block in news.as_ref().and_then(blocks_from_json).unwrap_or_default() {
-            let had = blocks.iter_mut().find(|(other, _)| *other == part).map(|(_, block)| block);
+            let had = places.number(&part).and_then(|place| blocks.get_mut(place));
             match (had, block) {
                 (Some(Block::Text(had)), Block::Text(more))
                 | (Some(Block::Thinking { text: had, .. }), Block::Thinking { text: more, .. })
@@ -68,14 +71,14 @@ pub(in crate::harness) fn lost(run: &str, drafts: &Rows) -> Entry {
                     had.truncate(had.floor_char_boundary(start));
                     had.push_str(&more);
                 }
-                (None, block) if start == 0 => blocks.push((part, block)),
+                (None, block) if start == 0 => {
+                    places.insert(&part, ());
+                    blocks.push(block);
+                }
                 // What this goes on from is not there.
                 _ => damaged = true,
             }
         }
     }
-    Entry::Lost {
-        blocks: blocks.into_iter().map(|(_, block)| block).list(),
-        damaged: damaged.then_some(true),
-    }
+    Entry::Lost { blocks, damaged: damaged.then_some(true) }
 }
