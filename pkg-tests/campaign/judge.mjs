@@ -104,6 +104,14 @@ export function judge(test, { seed, count, first = 1, counts }) {
     assert.deepEqual(found(row, marked((journal) => { journal[3].at++; }, "journal")), ["notes: journal"]);
     for (const part of ["events", "receipts", "handoffs"]) assert.deepEqual(found(row, marked((records) => { records.pop(); }, part)), [`notes: ${part}`]);
     assert.deepEqual(found(row, (_, then) => { then.salvaged = { notes: { error: "corrupt" } }; }), ["notes: salvage"]);
+    // A salvaged one has the rows before the damage, and what was shown.
+    const made = (change) => (_, then) => {
+      const value = structuredClone({ answer: "I hear: Are you there, notes?", kept: 1, damaged: { seq: 2 }, history: whole.shown["notes: history"].value, rows: whole.shown["notes: journal"].value.slice(0, 1) });
+      change(value);
+      then.salvaged = { notes: { value } };
+    };
+    assert.deepEqual(found(row, made(() => {})), []);
+    for (const change of [({ history }) => history.pop(), (value) => Object.assign(value, { kept: 0, rows: [] }), ({ rows }) => { rows[0].at++; }, (value) => { value.answer = "No."; }]) assert.deepEqual(found(row, made(change)), ["notes: salvage"]);
     // A draft that is gone is not missed; of one that is damaged its message says so, and shows nothing else.
     const without = ({ shown }) => { shown["held: history"] = { value: shown["held: history"].value.map((message, n, { length }) => (n === length - 1 ? { ...message, parts: [] } : message)) }; };
     assert.deepEqual(found({ table: "drafts", kind: "delete", sessions: ["held"] }, without), []);

@@ -198,7 +198,8 @@ class Judgement {
     }
     const own = (id) => [id, `I hear: Are you there, ${id}?`, this.touched(id) ? DAMAGED : []];
     for (const [id, { value, error }] of Object.entries(this.after.salvaged)) {
-      if (!value?.startsWith(`I hear: Are you there, ${id}?`) && !this.browsers().includes(error)) this.fault(`${id}: salvage`, `it does not come out of it: ${JSON.stringify(this.after.salvaged[id])}`);
+      if (value?.answer.startsWith(`I hear: Are you there, ${id}?`)) this.salvaged(id, value);
+      else if (!this.browsers().includes(error)) this.fault(`${id}: salvage`, `it does not come out of it: ${brief(this.after.salvaged[id])}`);
     }
     const keyless = gone || this.done.under || ["keys", "vault"].includes(this.done.table);
     const all = [
@@ -211,6 +212,22 @@ class Judgement {
       if (answer ? value?.startsWith(answer) : value === "") continue;
       if (![...codes, ...this.browsers()].includes(error)) this.fault(`${of}: answer`, `it does not answer: ${JSON.stringify(answers[of])}`, { error });
     }
+  }
+
+  /** A salvaged session has the entries before the damage as they were, and what was shown of it before. */
+  salvaged(id, { kept, damaged, history, rows }) {
+    if (this.done.under) return;
+    const what = `${id}: salvage`;
+    const before = this.then[`${id}: journal`].value;
+    if (!isDeepStrictEqual(rows, before.slice(0, kept))) this.fault(what, "an entry that it keeps is not as it was");
+    const right = keptOf(damaged.seq ? before.slice(0, damaged.seq - 1) : before);
+    if (kept !== right) this.fault(what, `it keeps ${kept} entries and not ${right}: ${brief(damaged)}`);
+    const textOf = ({ parts }) => parts.filter(({ type }) => type === "text").map(({ text }) => text).join("");
+    const said = history.map((message) => [message.role, textOf(message)]);
+    // The names of its files may stand beside its words, and that the rest is lost.
+    const has = (message) => said.some(([role, text]) => role === message.role && text.includes(textOf(message)));
+    const missing = (this.now[`${id}: history`].value ?? []).filter((message) => message.status !== "damaged" && !has(message));
+    if (missing.length) this.fault(what, `${missing.length} messages that were shown are not in it: ${missing.map((message) => brief(message.parts))}`);
   }
 
   /** After that, those who were not touched have what they had, with that on top, and all rows say so. */
@@ -278,6 +295,16 @@ class Judgement {
     if (this.notices.some(({ kind }) => kind === "damaged")) return "set aside";
     return this.whole.sessions.some((id) => this.touched(id) && this.says(id)) ? "told of the session" : "told by a code, or shown as known";
   }
+}
+
+/** How many of these entries before a damage a salvaged session keeps: all, or those before a run that is open there. */
+function keptOf(entries) {
+  const isErased = (entry) => Object.keys(entry).every((name) => ERASED.includes(name));
+  const begun = entries.findLast((entry) => ["prompt", "taken"].includes(entry.type) && !isErased(entry));
+  const last = entries.findLastIndex(({ type }) => type === "cleared");
+  const first = entries.find(({ type, runId }) => ["prompt", "taken"].includes(type) && runId === begun?.runId);
+  const isOpen = begun && first.seq > last && !entries.some(({ type, runId }) => type === "ended" && runId === begun.runId);
+  return isOpen ? first.seq - 1 : entries.length;
 }
 
 /** Each page of a tree, with the one above it. */

@@ -223,7 +223,10 @@ export async function ask() {
   const salvaged = {};
   for (const id of SESSIONS.filter((id) => answers[id]?.error === "corrupt")) salvaged[id] = await plainly(async () => {
     const { id: made } = await ws.sessions.salvage(id);
-    return (await ws.run(`Are you there, ${id}?`, { sessionId: made })).text;
+    const { metadata } = (await ws.sessions.events(made)).findLast(({ event_type }) => event_type === "salvaged");
+    const { from_seq: kept, damaged } = metadata;
+    const [history, rows] = [await ws.history({ sessionId: made }), (await ws.sessions.journal(made)).slice(0, kept)];
+    return { answer: (await ws.run(`Are you there, ${id}?`, { sessionId: made })).text, kept, damaged, history, rows };
   });
   const later = {};
   // Those in which nothing was open.

@@ -276,6 +276,43 @@ export default function (test) {
     });
   }
 
+  test("a cleared session of which a row is damaged keeps the rows before it, and what was said since", async (t) => {
+    const page = await t.tab();
+    await page.evaluate(begin);
+    const whole = await page.evaluate(async (texts) => {
+      await ws.sessions.launch({ id: "notes" });
+      for (let n = 1; n <= 22; n++) await ws.run(`Before ${n}`, { sessionId: "notes" });
+      await ws.clearConversation("notes");
+      for (const text of texts) await ws.run(text, { sessionId: "notes" });
+      const whole = T.plain([await ws.sessions.journal("notes"), await ws.sessions.receipts("notes")]);
+      await ws.close();
+      const [key, pack] = (await T.dump("damage")).entries.findLast(([[id, part]]) => id === "notes" && part === "packs");
+      pack[pack.length >> 1] ^= 1;
+      await T.put("damage", "entries", key, pack);
+      return whole;
+    }, TEXTS);
+    await page.reload();
+    await t.ready(page);
+    await page.evaluate(begin);
+    const seen = await page.evaluate(async () => {
+      const shown = await ws.history({ sessionId: "notes" });
+      const { damaged } = await ws.sessions.verify("notes");
+      const { id } = await ws.sessions.salvage("notes", { replace: true });
+      const made = [await ws.sessions.journal(id), await ws.sessions.receipts(id)];
+      await ws.run("And now?", { sessionId: id });
+      const texts = (messages) => messages.flatMap(({ parts }) => parts.map(({ text }) => text));
+      return T.plain({ kept: damaged.seq - 1, shown: texts(shown), made, texts: texts(await ws.history({ sessionId: id })), verified: await ws.sessions.verify(id) });
+    });
+    const said = (texts) => texts.flatMap((text) => [text, `You said ${text}.`]);
+    assert.ok(seen.kept >= 2 * 64, `${seen.kept} rows before the damage`);
+    assert.deepEqual(seen.made[0].slice(0, seen.kept), whole[0].slice(0, seen.kept));
+    // Each run has left one.
+    assert.ok(seen.made[1].length >= 20, `${seen.made[1].length} receipts`);
+    assert.deepEqual(seen.made[1], whole[1].slice(0, seen.made[1].length));
+    assert.deepEqual([seen.shown, seen.texts], [said(TEXTS), said([...TEXTS, "And now?"])]);
+    assert.equal(seen.verified.damaged, undefined);
+  });
+
   // Chromium keeps a value of more than 64 KB in a file of its own. Without that, it gives no row of all that are read with it.
   for (const [what, lose] of [["lost", (file) => fs.rmSync(file)], ["lost a part of", (file) => fs.truncateSync(file, fs.statSync(file).size >> 1)]]) test(`large rows whose bytes the browser has ${what}: the rest is shown, and the others work`, async (t) => {
     const browser = profile(t);

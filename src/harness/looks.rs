@@ -162,12 +162,14 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         // What is still being brought in is not there yet.
         let arrives = rows.get(4).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
-        let stored = Stored::of(if arrives { &[] } else { rows });
+        let source = waiting.request.command.row().source;
+        let whole = waiting.whole || matches!(source, Source::Rows | Source::Journal);
+        let stored = Stored::read(if arrives { &[] } else { rows }, whole);
         // A task that is damaged is named, so that something can be done about it.
         let damaged = self.core.sessions.damage(&waiting.session).is_some();
         let once = !damaged && stored.believed_head(&self.core, &waiting).is_some_and(is_once);
         must_be_shown(&waiting.request, &waiting.session, once)?;
-        match waiting.request.command.row().source {
+        match source {
             Source::Rows => return self.reads.answer_by_rows(&mut self.core, waiting, &stored, signatures),
             Source::Journal if waiting.request.command == Command::SessionsSalvage => {
                 return self.salvage(waiting, &stored, signatures);

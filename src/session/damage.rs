@@ -1,14 +1,15 @@
 //! A journal that is not as it was written: what of it can still be believed.
 //!
 //! Decides which rows are whole, by the chain of their hashes, and what a conversation is without the others. A row is
-//! believed where the rows before it tie it to the first one, or the rows behind it to the end that its head names. Where
+//! believed where the rows before it tie it to the first one, or the rows behind it to the end that its head names. A
+//! checkpoint that the head names is such an end, and what follows it such a beginning. Where
 //! nobody can be believed who says where it ends, there is a gap behind the last row, because more may be lost.
 //! Promises: what was put in the place of a row is never told. A whole journal has no damage. Leaves to others: signatures
 //! (`harness/core/integrity`), and what becomes of a damaged session (`harness/`).
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Header, OfQueue, Row, Scope};
+use crate::journal::{Entry, Header, OfQueue, Row, Scope, Sums};
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
@@ -87,6 +88,14 @@ impl Place {
             Place::Lost(_) | Place::Open(_) => None,
         }
     }
+
+    /// The number of its last row.
+    fn last(&self) -> u64 {
+        match self {
+            Place::Whole(header, ..) => header.seq,
+            Place::Lost(gap) | Place::Open(gap) => gap.to,
+        }
+    }
 }
 
 /// Where a journal ends, by its head.
@@ -127,6 +136,8 @@ impl End<'_> {
 pub struct Survey {
     /// What the rows go on from.
     begun: Session,
+    /// What they add up to where one of them was cleared, as the head vouches for it.
+    checkpoint: Option<Session>,
     /// In the order of their numbers.
     pub places: Vec<Place>,
     /// What is wrong first, also where no row is lost by it.
@@ -140,8 +151,8 @@ pub struct Survey {
 /// A place while it is looked at.
 struct Seen {
     place: Place,
-    /// Whether the rows before tie it to the first.
-    tied: bool,
+    /// Whether it is tied to where these rows begin or end.
+    believed: bool,
 }
 
 /// A hash that the next row may build on.
@@ -155,10 +166,11 @@ struct Link {
 const LINKS: usize = 8;
 
 const MISSING: &str = "it is missing";
+const OTHER_PAST: &str = "it is not the one that the checkpoint names";
 const UNFIT: &str = "it does not fit the journal";
 
 /// What became of rows that go on from `begun`. `doubted`: the numbers among these rows of those that somebody has changed
-/// although their hashes are right. `head`: what is stored of it.
+/// although their hashes are right. `head`: what is stored of it. `checkpoint`: what it vouches for besides their end.
 ///
 /// # Errors
 /// `newer_version`: a newer package has written one.
@@ -168,82 +180,34 @@ pub fn survey(
     end: End<'_>,
     head: Option<&str>,
     doubted: &[usize],
+    checkpoint: Option<Session>,
 ) -> Result<Survey, ErrorInfo> {
     let end = end.held_against(rows);
-    let (mut next, mut tied, mut from) = (begun.seq + 1, true, 0);
-    let mut before = vec![Link { hash: begun.hash.clone(), tied: true }];
-    let mut survey = Survey { begun, places: Vec::new(), damage: None, proven: false, drafts: Vec::new() };
-    let stored = survey.sort(rows, end.known(), doubted);
+    let mut from = (begun.seq, begun.hash.clone());
+    let (places, drafts) = (Vec::new(), Vec::new());
+    let mut survey = Survey { begun, checkpoint: None, places, damage: None, proven: true, drafts };
+    let mut stored = survey.sort(rows, end.known(), doubted);
     let mut seen: Vec<Seen> = Vec::new();
-    let mut stored = stored.into_iter().peekable();
-    while let Some((seq, ..)) = stored.peek() {
-        let seq = *seq;
-        let mut here = Vec::new();
-        while let Some(one) = stored.next_if(|(other, ..)| *other == seq) {
-            here.push(one);
+    if let Some(checkpoint) = &checkpoint {
+        let later = stored.split_off(stored.partition_point(|(seq, ..)| *seq <= checkpoint.seq));
+        let to = (checkpoint.seq, checkpoint.hash.clone());
+        let (_, leads) = survey.walk(&mut seen, from, stored, Some((to.0, &to.1)))?;
+        // Those behind it are another's.
+        if let Some(Seen { place: Place::Whole(header, _, row), .. }) = seen.last().filter(|_| !leads) {
+            let last = lost(header.seq, header.seq, OTHER_PAST, vec![row.stored()]);
+            seen.pop();
+            seen.push(last);
         }
-        if seq > next {
-            seen.push(lost(next, seq - 1, MISSING, Vec::new()));
-            before.clear();
-        }
-        next = seq.saturating_add(1);
-        let rows = || here.iter().filter_map(|(_, row, _, doubted)| Some((row.as_ref()?, *doubted)));
-        let link_of =
-            |row: &Row| before.iter().filter(|link| row.follows(&link.hash)).map(|link| link.tied).max();
-        let found = rows().find_map(|(row, doubted)| Some((row, doubted, link_of(row)?)));
-        if let Some((row, doubted, linked)) = found {
-            let read = match row.read() {
-                Err(error) if error.code == Code::NewerVersion => return Err(error),
-                read => read.ok().filter(|_| !doubted),
-            };
-            if !linked {
-                (tied, from) = (false, seen.len());
-            }
-            before = vec![Link { hash: row.hash().into(), tied: true }];
-            seen.push(match read {
-                Some((header, entry)) => Seen { place: Place::Whole(header, entry, row.clone()), tied },
-                None => lost(seq, seq, "it says what nobody has written", vec![row.stored()]),
-            });
-            continue;
-        }
-        let why = match rows().next() {
-            None => "it cannot be read",
-            Some((row, _)) if !row.has_its_content() => "its content is not what was written",
-            Some(_) if before.is_empty() => "nothing ties it to another",
-            Some(_) => "it does not follow the one before it",
-        };
-        let mut after: Vec<Link> = Vec::new();
-        for (row, _) in rows() {
-            // What its header and its content say, and what it says itself.
-            after.extend(before.iter().map(|link| Link { hash: row.hash_after(&link.hash), ..*link }));
-            if !after.iter().any(|link| link.hash == row.hash()) {
-                after.insert(after.len().min(1), Link { hash: row.hash().into(), tied: false });
-            }
-        }
-        // Of many damaged rows one behind the other nothing is worth more work.
-        after.truncate(LINKS);
-        before = after;
-        seen.push(lost(seq, seq, why, here.into_iter().map(|(_, _, text, _)| text.into()).list()));
+        (from, stored) = (to, later);
     }
-    let leads = match end.known() {
-        Some((last, _)) if last >= next => {
-            seen.push(lost(next, last, MISSING, Vec::new()));
-            None
-        }
-        Some((_, hash)) => before.iter().filter(|link| link.hash == hash).map(|link| link.tied).max(),
-        None => None,
-    };
+    let past = seen.len();
+    let (next, leads) = survey.walk(&mut seen, from, stored, end.known())?;
     let whole = |last: &Seen| matches!(last.place, Place::Whole(..));
-    if leads.is_none() && end.known().is_some() && seen.last().is_some_and(whole) {
+    if !leads && end.known().is_some() && seen.last().is_some_and(whole) {
         survey.blame(next - 1, "it is not the end that the head names");
     }
-    let from = match leads {
-        Some(true) => from,
-        Some(false) => seen.len(),
-        None => usize::MAX,
-    };
-    survey.proven = from == 0;
-    survey.keep(seen, from);
+    survey.checkpoint = checkpoint;
+    survey.keep(seen, past);
     if let End::Unknown(why) = end {
         let at = survey.places.iter().rev().find_map(Place::at).unwrap_or_default();
         let stored = head.map(String::from).into_iter().list();
@@ -254,7 +218,28 @@ pub fn survey(
 }
 
 fn lost(from: u64, to: u64, why: &str, stored: Vec<String>) -> Seen {
-    Seen { place: Place::Lost(Gap { from, to, why: why.into(), at: 0, stored }), tied: false }
+    Seen { place: Place::Lost(Gap { from, to, why: why.into(), at: 0, stored }), believed: false }
+}
+
+/// Before which of these places the content of rows may be gone, because the conversation was cleared there: `past`, or the
+/// last clearing. Where that is lost, it was in a gap before which no content is left.
+fn until_cleared(seen: &[Seen], past: usize) -> usize {
+    let clears =
+        |seen: &Seen| seen.believed && matches!(&seen.place, Place::Whole(_, Some(Entry::Cleared { .. }), _));
+    let known = seen.iter().rposition(clears).unwrap_or_default().max(past);
+    let (mut cleared, mut erased) = (known, false);
+    for (at, one) in seen.iter().enumerate().skip(known) {
+        match &one.place {
+            Place::Whole(header, entry, _) if one.believed => match entry {
+                Some(_) if Entry::erasable(&header.kind) => break,
+                Some(_) => {}
+                None => erased = true,
+            },
+            _ if erased => cleared = at,
+            _ => {}
+        }
+    }
+    cleared
 }
 
 /// What is stored for a number: the row, if it is one; the text; whether it is doubted.
@@ -295,20 +280,98 @@ impl Survey {
         }
     }
 
-    /// Keeps the rows that can be believed: those that are tied to the first, and those from this place on.
-    fn keep(&mut self, seen: Vec<Seen>, from: usize) {
-        let believed = |(at, seen): (usize, &Seen)| seen.tied || at >= from;
-        let clears = |seen: &Seen| matches!(&seen.place, Place::Whole(_, Some(Entry::Cleared { .. }), _));
-        let mut pairs = seen.iter().enumerate().rev();
-        let cleared = pairs.find(|(at, seen)| clears(seen) && believed((*at, seen))).map(|(at, _)| at);
+    /// Looks at the rows between two that are known: what follows the first (`from`), and what leads to the last (`end`).
+    /// Gives the number behind them, and whether they lead there.
+    fn walk(
+        &mut self,
+        seen: &mut Vec<Seen>,
+        from: (u64, String),
+        stored: Vec<Stored<'_>>,
+        end: Option<(u64, &str)>,
+    ) -> Result<(u64, bool), ErrorInfo> {
+        let first = seen.len();
+        let (mut next, mut tied, mut unbroken) = (from.0 + 1, true, first);
+        let mut before = vec![Link { hash: from.1, tied: true }];
+        let mut stored = stored.into_iter().peekable();
+        while let Some((seq, ..)) = stored.peek() {
+            let seq = *seq;
+            let mut here = Vec::new();
+            while let Some(one) = stored.next_if(|(other, ..)| *other == seq) {
+                here.push(one);
+            }
+            if seq > next {
+                seen.push(lost(next, seq - 1, MISSING, Vec::new()));
+                before.clear();
+            }
+            next = seq.saturating_add(1);
+            let rows = || here.iter().filter_map(|(_, row, _, doubted)| Some((row.as_ref()?, *doubted)));
+            let link_of =
+                |row: &Row| before.iter().filter(|link| row.follows(&link.hash)).map(|link| link.tied).max();
+            let found = rows().find_map(|(row, doubted)| Some((row, doubted, link_of(row)?)));
+            if let Some((row, doubted, linked)) = found {
+                let read = match row.read() {
+                    Err(error) if error.code == Code::NewerVersion => return Err(error),
+                    read => read.ok().filter(|_| !doubted),
+                };
+                if !linked {
+                    (tied, unbroken) = (false, seen.len());
+                }
+                before = vec![Link { hash: row.hash().into(), tied: true }];
+                seen.push(match read {
+                    Some((header, entry)) => {
+                        Seen { place: Place::Whole(header, entry, row.clone()), believed: tied }
+                    }
+                    None => lost(seq, seq, "it says what nobody has written", vec![row.stored()]),
+                });
+                continue;
+            }
+            let why = match rows().next() {
+                None => "it cannot be read",
+                Some((row, _)) if !row.has_its_content() => "its content is not what was written",
+                Some(_) if before.is_empty() => "nothing ties it to another",
+                Some(_) => "it does not follow the one before it",
+            };
+            let mut after: Vec<Link> = Vec::new();
+            for (row, _) in rows() {
+                // What its header and its content say, and what it says itself.
+                after.extend(before.iter().map(|link| Link { hash: row.hash_after(&link.hash), ..*link }));
+                if !after.iter().any(|link| link.hash == row.hash()) {
+                    after.insert(after.len().min(1), Link { hash: row.hash().into(), tied: false });
+                }
+            }
+            // Of many damaged rows one behind the other nothing is worth more work.
+            after.truncate(LINKS);
+            before = after;
+            seen.push(lost(seq, seq, why, here.into_iter().map(|(_, _, text, _)| text.into()).list()));
+        }
+        let leads = match end {
+            Some((last, _)) if last >= next => {
+                seen.push(lost(next, last, MISSING, Vec::new()));
+                None
+            }
+            Some((_, hash)) => before.iter().filter(|link| link.hash == hash).map(|link| link.tied).max(),
+            None => None,
+        };
+        let proven = match leads {
+            Some(true) => unbroken,
+            Some(false) => seen.len(),
+            None => usize::MAX,
+        };
+        self.proven &= proven == first;
+        seen.iter_mut().skip(proven).for_each(|one| one.believed = true);
+        Ok((next, leads.is_some()))
+    }
+
+    /// Keeps the rows that can be believed. `past`: how many of them a checkpoint is behind.
+    fn keep(&mut self, seen: Vec<Seen>, past: usize) {
+        let cleared = until_cleared(&seen, past);
         let mut last = 0;
         for (at, one) in seen.into_iter().enumerate() {
-            let whole = believed((at, &one));
+            let whole = one.believed;
             match one.place {
                 Place::Whole(header, entry, row) => {
                     // Content is erased before a clearing only.
-                    let there = entry.is_some()
-                        || (Entry::erasable(&header.kind) && cleared.is_some_and(|cleared| at < cleared));
+                    let there = entry.is_some() || (Entry::erasable(&header.kind) && at < cleared);
                     if whole && there {
                         last = header.at;
                         self.places.push(Place::Whole(header, entry, row));
@@ -337,9 +400,8 @@ impl Survey {
     /// The number of the last row.
     pub fn last(&self) -> u64 {
         match self.places.last() {
-            Some(Place::Whole(header, ..)) => header.seq,
-            Some(Place::Lost(gap)) => gap.to,
             Some(Place::Open(gap)) => gap.from.saturating_sub(1),
+            Some(place) => place.last(),
             None => self.begun.seq,
         }
     }
@@ -369,6 +431,19 @@ impl Survey {
         Some(around.iter().filter_map(row).list())
     }
 
+    /// What was used up until the conversation was cleared last, as far as that is known behind so many places.
+    pub fn sums_behind(&self, kept: usize) -> Option<Sums> {
+        let clearing = |place: &Place| match place {
+            Place::Whole(header, Some(Entry::Cleared { sums }), _) => Some((header.seq, *sums)),
+            _ => None,
+        };
+        let cleared = self.places.iter().skip(kept).rev().find_map(clearing);
+        let checkpoint = self.checkpoint.as_ref().map(|checkpoint| (checkpoint.seq, checkpoint.sums));
+        let is_behind = |(seq, _): &(u64, Sums)| *seq > self.begun.seq + kept as u64;
+        let known = cleared.into_iter().chain(checkpoint.filter(is_behind));
+        known.max_by_key(|(seq, _)| *seq).map(|(_, sums)| sums)
+    }
+
     /// Whether nobody says where it ends.
     pub fn is_open(&self) -> bool {
         matches!(self.places.last(), Some(Place::Open(_)))
@@ -386,7 +461,13 @@ impl Survey {
     pub fn fold(&self) -> (Session, Vec<(Option<String>, Gap)>) {
         let mut session = self.begun.clone();
         let mut gaps: Vec<(Option<String>, Gap)> = Vec::new();
+        let mut past = self.checkpoint.as_ref();
         for place in &self.places {
+            // What is lost before it was cleared.
+            if let Some(checkpoint) = past.take_if(|checkpoint| place.last() > checkpoint.seq) {
+                session = checkpoint.clone();
+                gaps.clear();
+            }
             let (header, entry, row) = match place {
                 Place::Whole(header, entry, row) => (header, entry.as_ref(), row),
                 Place::Lost(gap) | Place::Open(gap) => {
@@ -410,6 +491,10 @@ impl Survey {
             if matches!(entry, Some(Entry::Cleared { .. })) {
                 gaps.clear();
             }
+        }
+        if let Some(checkpoint) = past {
+            session = checkpoint.clone();
+            gaps.clear();
         }
         let at = self.places.iter().rev().find_map(Place::at).unwrap_or_default();
         for (run, entry) in &self.drafts {

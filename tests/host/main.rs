@@ -42,6 +42,8 @@ mod cases {
     mod carry;
     /// A session is read from where its conversation is empty.
     mod checkpoint;
+    /// Rows that are damaged of a session that was cleared.
+    mod cleared;
     /// What every codec must make of what a model says.
     mod conformance;
     /// Rows that are damaged, and what can be done about it.

@@ -39,13 +39,20 @@ const EVENT_ROWS: u64 = 512;
 pub(in crate::harness) struct Stored<'a> {
     pub rows: &'a [Rows],
     pub head: Option<Head>,
+    /// Whether the rows of packs were read too: then the entries go on from nothing.
+    whole: bool,
 }
 
 impl<'a> Stored<'a> {
     pub(in crate::harness) fn of(rows: &'a [Rows]) -> Stored<'a> {
-        let mut stored = Stored { rows, head: None };
+        let mut stored = Stored { rows, head: None, whole: false };
         stored.head = stored.head_row().map(Head::parse);
         stored
+    }
+
+    /// The same, as it was read for this: `whole` where the rows of packs were asked for.
+    pub(in crate::harness) fn read(rows: &'a [Rows], whole: bool) -> Stored<'a> {
+        Stored { whole, ..Stored::of(rows) }
     }
 
     fn part(&self, n: usize) -> &'a Rows {
@@ -100,7 +107,7 @@ impl<'a> Stored<'a> {
     /// what they go on from.
     fn checkpoint(&self) -> Option<&'a str> {
         let follows = self.entries().first().is_none_or(|(key, _)| number(key) > Some(1));
-        self.named().filter(|_| follows)
+        self.named().filter(|_| follows && !self.whole)
     }
 
     /// Whether rows are missing that only packs have.
@@ -257,7 +264,10 @@ impl<'a> Stored<'a> {
     ) -> Result<Survey, ErrorInfo> {
         let begun = self.begun(session, &core.sessions.engine);
         let end = self.end(core, session);
-        let survey = damage::survey(begun, self.entries(), end, self.head_row(), doubted)?;
+        // What the head vouches for, it does not where it was changed.
+        let place = self.named().filter(|_| begun.seq() == 0 && !self.is_open(core, session));
+        let place = place.and_then(|text| Session::at_checkpoint(session, &core.sessions.engine, text));
+        let survey = damage::survey(begun, self.entries(), end, self.head_row(), doubted, place)?;
         if survey.is_of_another(session) { Err(not_its_own()) } else { Ok(survey) }
     }
 
@@ -444,7 +454,7 @@ impl Reads {
         self.look_at_entries(core, waiting, Some(from), until);
     }
 
-    /// Reads the whole journal, its head and its drafts.
+    /// Reads the whole journal, its head, its drafts and its checkpoint.
     pub(in crate::harness) fn look_at_journal(&mut self, core: &mut Core, waiting: Waiting) {
         self.look_at_entries(core, waiting, None, None);
     }
@@ -464,6 +474,9 @@ impl Reads {
             Some(from) => pack::packs(&waiting.session, from, until),
             None => of(Table::Drafts),
         });
+        if from.is_none() {
+            reads.push(Read::all(Table::Entries, pack::checkpoint_key(&waiting.session)));
+        }
         self.read_after_commit(core, reads, After::Look(Box::new(Waiting { from, ..waiting })));
     }
 

@@ -4,6 +4,8 @@
 //! taken along like a conversation from elsewhere: a run that was damaged in its middle too, so far as it can be read. What
 //! was put on record there, and used up, is lost. Where only the head is damaged, all rows stay: it is made anew of them.
 //!
+//! Rows whose content was cleared are kept too. Where their clearing is not among those, another one follows them.
+//!
 //! Decides where the rows end that are kept. Promises: what was cleared does not come back. Leaves to others: what can be
 //! believed (`session/damage`).
 
@@ -40,11 +42,12 @@ pub struct Salvaged {
 /// What can be kept of the session `id`; the ids of what is taken along are made of `fresh`.
 pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -> Salvaged {
     let (session, kept) = beginning(id, engine, survey);
-    let later = || survey.places.iter().skip(kept);
-    let cleared = later().any(|place| matches!(place, Place::Whole(_, Some(Entry::Cleared { .. }), _)));
+    let cleared = survey.sums_behind(kept);
     let mut rest = Vec::new();
-    if cleared {
-        rest.push((None, Entry::Cleared { sums: session.sums }));
+    if cleared.is_some() || session.is_blank() {
+        // What was used up in answers that were erased, the clearing alone has.
+        let sums = cleared.filter(|_| session.is_blank()).unwrap_or(session.sums);
+        rest.push((None, Entry::Cleared { sums }));
     }
     let (folded, gaps) = survey.fold();
     let run_of = |message: &Value| message.get("runId").and_then(Value::as_str).map(String::from);
@@ -94,8 +97,8 @@ fn before(answer: &Value, text: &str) -> Value {
     Object::new().text("role", "user").value("parts", parts).value("createdAt", at).done()
 }
 
-/// The rows before the first damage, and what they add up to; without a run that was damaged in its middle, and without
-/// what was erased by a clearing that is not among them.
+/// The rows before the first damage, and what they add up to; without a run that was damaged in its middle, unless that was
+/// erased: then a clearing follows.
 fn beginning(id: &str, engine: &PatternEngine, survey: &Survey) -> (Session, usize) {
     let damaged = |place: &Place| matches!(place, Place::Lost(_));
     let (mut kept, is_cut) = match survey.places.iter().position(damaged) {
@@ -111,7 +114,6 @@ fn beginning(id: &str, engine: &PatternEngine, survey: &Survey) -> (Session, usi
         };
         let unfit = places().map(fits).position(|fits| !fits);
         session.settle();
-        let is_erased = |place: &Place| matches!(place, Place::Whole(_, None, _));
         let open =
             session.current().filter(|_| is_cut || !survey.drafts.is_empty()).map(|run| run.id.clone());
         let begins = |place: &Place| {
@@ -120,7 +122,6 @@ fn beginning(id: &str, engine: &PatternEngine, survey: &Survey) -> (Session, usi
         };
         let end = match unfit {
             Some(unfit) => Some(unfit),
-            None if session.is_blank() => places().position(is_erased),
             None => open.as_ref().and_then(|_| places().position(begins)),
         };
         match end {
