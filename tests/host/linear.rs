@@ -433,7 +433,7 @@ fn arguments_in_pieces_of_eight_bytes_take_work_in_proportion() {
 
 /// The events of an answer of so many parts, thoughts and texts in turn. Each part says this much.
 fn alternating(wire: Wire, parts: usize, says: &str) -> Vec<Value> {
-    let part = |n: usize| match (wire, n % 2 == 0) {
+    let part = |n: usize| match (wire, n.is_multiple_of(2)) {
         (Wire::Anthropic, thinks) => {
             let kind = if thinks { "thinking" } else { "text" };
             let delta = json!({ "type": format!("{kind}_delta"), kind: says });

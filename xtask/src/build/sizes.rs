@@ -15,24 +15,24 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 248_750),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 275_600),
+    ("with a tool, on Anthropic", &["anthropic"], 249_350),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 276_250),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 17] = [
     ("anthropic", 4_230),
-    ("carry", 18_250),
+    ("carry", 18_400),
     ("chat", 5_910),
     ("more", 18_640),
     ("pages", 25_400),
-    ("past", 69_350),
+    ("past", 70_100),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),
     ("client/lost.js", 240),
-    ("client/session-files.js", 2_330),
+    ("client/session-files.js", 2_400),
     ("host/apart.js", 390),
     ("host/sizes.js", 550),
     ("lodger/offline", 6_860),
