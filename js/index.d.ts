@@ -145,7 +145,7 @@ export class LodgerError extends Error {
  * - `output_limit`: The output limit left nothing of an answer, or no whole one where it has a schema.
  * - `max_turns_exceeded`: The run used up its turns.
  * - `budget_exceeded`: The run or the session has used up its budget.
- * - `storage_unavailable`: The database cannot be opened.
+ * - `storage_unavailable`: The database cannot be opened. Where the disk is full to its last block, Chromium says no more than this.
  * - `storage_blocked`: Another tab keeps the database from being opened.
  * - `quota_exceeded`: The disk quota is used up.
  * - `storage_failed`: A write did not go through.

@@ -8,7 +8,8 @@ const AT = Date.UTC(2026, 4, 22);
 async function markdown(...messages) {
   const session = { id: "docs", display_name: "Docs", status: "idle", operator_subject: "ann" };
   const history = messages.map(([role, ...parts], at) => ({ id: `m${at}`, role, status: "complete", createdAt: AT, parts: parts.map((part) => (typeof part === "string" ? { type: "text", text: part } : part)) }));
-  const workspace = { sessions: { status: async () => ({ session }) }, history: async () => history };
+  const file = async (id) => { if (id === "file_lost") throw Object.assign(new Error("no bytes"), { code: "file_not_found" }); return new Blob(["b"]); };
+  const workspace = { sessions: { status: async () => ({ session }) }, history: async () => history, file };
   return (await exportSession(workspace, undefined, "docs", { format: "markdown" })).text();
 }
 
@@ -67,6 +68,6 @@ test("a lost file is a line in the place of its bytes, and an import brings none
 
 test("a transcript says which files are lost", async () => {
   const file = { type: "file", fileId: "file_a", mediaType: "image/png", size: 7, filename: "a.png" };
-  const text = await markdown(["user", file, { ...file, gone: true }]);
-  assert.ok(text.includes("(image/png, 7 bytes)\n") && text.includes("(image/png, 7 bytes, lost)\n"), text);
+  const text = await markdown(["user", file, { ...file, fileId: "file_lost", size: 8 }, { ...file, gone: true, size: 9 }]);
+  for (const words of ["7 bytes", "8 bytes, lost", "9 bytes, lost"]) assert.ok(text.includes(`(image/png, ${words})\n`), text);
 });
