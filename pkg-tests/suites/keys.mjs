@@ -127,7 +127,7 @@ function theVault(test) {
     assert.deepEqual(sent(route, "x-api-key"), ["sk-vault-0123456789", "sk-vault-0123456789", "sk-own-0123456789"]);
   });
 
-  test("a provider without a key is not configured at its own address, also where the page says that one; elsewhere it is", async (t) => {
+  test("a provider without a key is not configured at its own server, however the page writes it; elsewhere it is", async (t) => {
     const page = await t.tab();
     const own = { anthropic: "https://api.anthropic.com", openai: "https://api.openai.com/v1", "openai-responses": "https://api.openai.com/v1", xai: "https://api.x.ai/v1" };
     const seen = await page.evaluate(async (own) => {
@@ -135,7 +135,7 @@ function theVault(test) {
       const seen = {};
       for (const [kind, address] of Object.entries(own)) {
         seen[kind] = {};
-        for (const [where, baseUrl] of Object.entries({ unsaid: undefined, own: address, slash: `${address}/`, elsewhere: "https://proxy.example/v1", below: `${address}/of/mine` })) {
+        for (const [where, baseUrl] of Object.entries({ unsaid: undefined, own: address, slash: `${address}/`, elsewhere: "https://proxy.example/v1", below: `${address}/of/mine`, otherwise: address.replace("https://api.", "HTTPS://API.") })) {
           // Nothing is sent, wherever it would go.
           const provider = { kind, model: "m", baseUrl, fetch: async () => { throw Object.assign(new Error("nobody is there"), { code: "permission" }); } };
           await ws.startAgent({ provider, providers: { named: provider } });
@@ -153,7 +153,7 @@ function theVault(test) {
     }, own);
     const without = { api_key_configured: false, status: "starting", code: "not_configured", then: "running" };
     const configured = { api_key_configured: true, status: "running", code: "permission", then: "running" };
-    assert.deepEqual(seen, Object.fromEntries(Object.keys(own).map((kind) => [kind, { unsaid: without, own: without, slash: without, elsewhere: configured, below: configured }])));
+    assert.deepEqual(seen, Object.fromEntries(Object.keys(own).map((kind) => [kind, { unsaid: without, own: without, slash: without, elsewhere: configured, below: without, otherwise: without }])));
   });
 
   test("a key of the vault is known from the start on: typed in a message before its first use it is not stored", async (t) => {
