@@ -194,7 +194,11 @@ async function told(workspace, id) {
 
 /** The messages with a mark on each file whose bytes are not there: no request may have noticed it yet. */
 async function marked(workspace, messages) {
-  for (const part of messages.flatMap(({ parts }) => parts)) if (part.type === "file" && (await workspace.file(part.fileId).catch(lost)).gone) part.gone = true;
+  const files = messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "file"));
+  for (const id of new Set(files.map(({ fileId }) => fileId))) {
+    const { gone } = await workspace.file(id).catch(lost);
+    if (gone) for (const file of files) if (file.fileId === id) file.gone = true;
+  }
   return messages;
 }
 

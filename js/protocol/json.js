@@ -58,8 +58,8 @@ export function plain(value, path, { lenient = false, onFunction, limit = [] } =
   const take = (bytes) => {
     if ((left -= bytes) < 0) throw tooLarge(path, limit);
   };
-  /** Refuses at once what has so many members that they cannot fit; these take at least so many bytes. */
-  const holds = (count, bytes = count * 2) => bytes > left && take(Infinity);
+  /** Refuses at once what has so many members that they cannot fit: they take at least so many bytes, an item two. */
+  const holds = (bytes) => bytes > left && take(Infinity);
   const string = (text) => {
     take(text.length);
     take(beyond(text));
@@ -102,7 +102,7 @@ export function plain(value, path, { lenient = false, onFunction, limit = [] } =
     return copy;
   };
   const list = (items) => {
-    holds(items.length ?? items.size);
+    holds(2 * (items.length ?? items.size));
     return Array.from(items, (item, i) => member(i, item) ?? null);
   };
   const record = (entries) => {
@@ -116,7 +116,7 @@ export function plain(value, path, { lenient = false, onFunction, limit = [] } =
   const entriesOf = (value) => {
     const names = Object.keys(value);
     // Beside a name two quotes, a colon and a value.
-    holds(names.length, names.reduce((bytes, name) => bytes + name.length + 4, 0));
+    holds(names.reduce((bytes, name) => bytes + name.length + 4, 0));
     return names.map((name) => [name, value[name]]);
   };
   const inside = (value) => {
@@ -125,7 +125,7 @@ export function plain(value, path, { lenient = false, onFunction, limit = [] } =
     if (isPlain(value)) return record(entriesOf(value));
     if (!lenient) throw wrong(`is ${kind(value)}, not a plain object`);
     if (value instanceof Map) {
-      holds(value.size);
+      holds(2 * value.size);
       return [...value.keys()].every((key) => typeof key === "string") ? record(value) : list(value);
     }
     if (value instanceof Set || (ArrayBuffer.isView(value) && !(value instanceof DataView))) return list(value);

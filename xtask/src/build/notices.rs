@@ -19,17 +19,15 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 const HEAD: &str = "The module lodger.wasm and its parts contain the work of others. This is whose, and under which terms.\n";
 
-/// What comes with the compiler, and is no crate that Cargo knows of.
-const STD: [(&str, &str); 2] = [
-    (
-        "The Rust standard library (MIT OR Apache-2.0)\n\
-         Copyright (c) The Rust Project Developers (https://thanks.rust-lang.org)\n\
-         with compiler_builtins and libm (MIT), dlmalloc, hashbrown and cfg-if (MIT OR Apache-2.0)\n\
-         Copyright (c) their authors (https://github.com/rust-lang, https://github.com/alexcrichton)",
-        include_str!("../../../LICENSE-MIT"),
-    ),
-    ("Tables of characters in it (Unicode-3.0)", include_str!("licenses/unicode-3.0.txt")),
-];
+/// What comes with the compiler, and is no crate that Cargo knows of. Its terms are our own [`MIT`].
+const STD: &str = "The Rust standard library (MIT OR Apache-2.0)\n\
+                   Copyright (c) The Rust Project Developers (https://thanks.rust-lang.org)\n\
+                   with compiler_builtins and libm (MIT), dlmalloc, hashbrown and cfg-if (MIT OR Apache-2.0)\n\
+                   Copyright (c) their authors (https://github.com/rust-lang, https://github.com/alexcrichton)";
+const TABLES: &str = "Tables of characters in it (Unicode-3.0)";
+
+const MIT: &str = include_str!("../../../LICENSE-MIT");
+const UNICODE: &str = include_str!("licenses/unicode-3.0.txt");
 
 /// All notices, as one text.
 pub fn notices(project: &Project) -> Result<String> {
@@ -48,18 +46,12 @@ pub fn notices(project: &Project) -> Result<String> {
     ensure!(!texts.is_empty(), "cargo metadata names no crate that the module is made of");
     let mut parts = texts.iter().map(|(text, titles)| (titles.join("\n"), text)).collect::<Vec<_>>();
     parts.sort();
-    let with_compiler = STD.map(|(title, text)| (title.to_owned(), without_holder(text)));
+    let permission = MIT.find("Permission is hereby").context("LICENSE-MIT gives no permission")?;
+    let with_compiler = [(STD, &MIT[permission..]), (TABLES, UNICODE)];
     let rule = "-".repeat(80);
-    let all = parts.iter().map(|(titles, text)| (titles, text.as_str()));
-    let all = all.chain(with_compiler.iter().map(|(title, text)| (title, *text)));
-    let all = all.map(|(titles, text)| format!("\n{rule}\n{titles}\n\n{text}\n"));
+    let all = parts.iter().map(|(titles, text)| (titles.as_str(), text.as_str())).chain(with_compiler);
+    let all = all.map(|(titles, text)| format!("\n{rule}\n{titles}\n\n{}\n", text.trim_end()));
     Ok(format!("{HEAD}{}", all.collect::<String>()))
-}
-
-/// The terms of our own license text, without who gives them.
-fn without_holder(text: &str) -> &str {
-    let ours = text.split_once("Permission is hereby").filter(|(before, _)| before.contains("Lodger"));
-    ours.map_or(text, |(before, _)| &text[before.len()..]).trim_end()
 }
 
 /// The crates that the module is made of, but for its own.
