@@ -6,10 +6,10 @@
 
 use super::env::Scope;
 use crate::harness::{Found, Marker};
-use crate::json;
+use crate::json::{self, Reader};
 use crate::list::Listed;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
-use js_sys::Array;
+use js_sys::{Array, Uint8Array};
 use serde_json::Value;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -156,10 +156,17 @@ impl Idb {
             asked.push(&of);
         }
         let lists: Array = read(&self.connection, &asked).await.map_err(failed)?.unchecked_into();
-        let text = |at| lists.get(at).as_string().unwrap_or_default();
+        let bytes = |at| lists.get(at).unchecked_into::<Uint8Array>().to_vec();
+        let text = |at| String::from_utf8(bytes(at)).unwrap_or_default();
         let rows = |at: u32| {
             let (keys, texts) = (text(at), text(at + 1));
-            let rows = keys.lines().zip(texts.split(BETWEEN));
+            let (mut reader, mut first) = (Reader::new(&keys), true);
+            // A key that is none of ours takes no other with it.
+            let keys = std::iter::from_fn(|| {
+                reader.item(b'[', b']', std::mem::take(&mut first)).filter(|more| *more)?;
+                reader.value()
+            });
+            let rows = keys.zip(texts.split(BETWEEN));
             rows.filter_map(|(key, text)| Some((parts(key)?, text.into()))).list()
         };
         Ok((0..lists.length()).step_by(2).map(rows).list())

@@ -10,6 +10,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::core::arrival::{Arrival, nothing_arrives};
+use crate::harness::core::integrity::Head;
 use crate::harness::core::refused::no_session;
 use crate::harness::core::removed::removed_by;
 use crate::harness::holding::arrivals::{changed, must_be_alone, write_line};
@@ -196,8 +197,8 @@ impl Harness {
         let head = stored.believed_head(&self.core, &waiting);
         let removed = head.map_or(copy.removed_at(), removed_by);
         self.core.must_be_there(request.command, session, removed)?;
-        let by_head = head.and_then(|head| head.get("record"));
-        let by_head = by_head.and_then(|record| Record::read(record).ok());
+        let by_head = head.and(stored.head.as_ref()).and_then(Head::record);
+        let by_head = by_head.and_then(|record| Record::read(&record).ok());
         let record = by_head.as_ref().or(copy.record());
         operator::may(
             self.core.operator(),

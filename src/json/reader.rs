@@ -26,6 +26,11 @@ impl<'a> Reader<'a> {
         Reader { text, at: 0 }
     }
 
+    /// How far it was read, in bytes.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
     /// Goes over this text, if just this comes next.
     pub fn exactly(&mut self, text: &str) -> Option<()> {
         let rest = self.text.as_bytes().get(self.at..)?;
@@ -168,6 +173,7 @@ impl<'a> Reader<'a> {
         let mut at = self.at + 1;
         let mut escaped = false;
         loop {
+            at += plain(bytes.get(at..)?);
             match *bytes.get(at)? {
                 b'"' => break,
                 b'\\' => {
@@ -185,6 +191,27 @@ impl<'a> Reader<'a> {
         self.at = at + 1;
         Some(escaped)
     }
+}
+
+/// How many bytes at the front end no string and need no escape; all of them stand in whole words of eight. A word at a time,
+/// because a browser runs a module's code slowly at first.
+pub(super) fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let (words, _) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let quote = zero(word ^ (ONES * u64::from(b'"')));
+        let slash = zero(word ^ (ONES * u64::from(b'\\')));
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        // The lowest that is found is one; what is found above it may be none.
+        let found = (quote | slash | control) & HIGH;
+        if found != 0 {
+            return at * 8 + (found.trailing_zeros() / 8) as usize;
+        }
+    }
+    words.len() * 8
 }
 
 /// What stands behind a backslash, and for what. Any other sign behind one stands for itself.
@@ -221,4 +248,27 @@ fn hex(rest: &mut &str) -> Option<u32> {
     let (digits, after) = rest.split_at_checked(4)?;
     *rest = after;
     digits.chars().try_fold(0, |number, digit| Some(number << 4 | digit.to_digit(16)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_plain_ends_where_a_string_ends_or_has_an_escape() {
+        let ends = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+        let mut random = fastrand::Rng::with_seed(3);
+        for byte in 0..=u8::MAX {
+            for at in 0..24 {
+                let mut text = [b'a'; 24];
+                text.iter_mut().for_each(|letter| *letter = random.u8(0x20..));
+                text[at] = byte;
+                for whole in [8, 16, 24] {
+                    let found = text[..whole].iter().position(|letter| ends(*letter));
+                    assert_eq!(plain(&text[..whole]), found.unwrap_or(whole), "{text:?}");
+                    assert_eq!(plain(&text[..whole - 1]), found.unwrap_or(whole).min(whole - 8), "{text:?}");
+                }
+            }
+        }
+    }
 }

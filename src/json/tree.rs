@@ -4,7 +4,7 @@
 //! against each other).
 
 use super::float::nearest;
-use super::reader::{ESCAPES, Reader};
+use super::reader::{ESCAPES, Reader, plain};
 use crate::list::Listed;
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
@@ -124,9 +124,7 @@ pub fn push_text(out: &mut String, text: &str) {
 /// Appends what stands between the quotes of a string.
 pub fn push_inside(out: &mut String, text: &str) {
     let mut rest = text;
-    while let Some((plain, tail)) =
-        rest.bytes().position(needs_escape).and_then(|at| rest.split_at_checked(at))
-    {
+    while let Some((plain, tail)) = escaped(rest).and_then(|at| rest.split_at_checked(at)) {
         out.push_str(plain);
         let mut chars = tail.chars();
         let letter = chars.next().unwrap_or_default();
@@ -147,8 +145,11 @@ pub fn push_inside(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
+/// The place of the first byte that needs an escape.
+fn escaped(text: &str) -> Option<usize> {
+    let at = plain(text.as_bytes());
+    let needs = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    text.bytes().skip(at).position(needs).map(|behind| at + behind)
 }
 
 #[cfg(test)]

@@ -311,7 +311,7 @@ impl wire::Stream for Stream {
             "content_block_delta" => block_delta(&event, data, answer, sink),
             "content_block_start" => block_start(&event, answer, sink),
             "content_block_stop" => {
-                if let Some(at) = place(index(&event), answer) {
+                if let Some(at) = answer.latest(index(&event)) {
                     answer.end(at);
                 }
                 Ok(())
@@ -358,11 +358,6 @@ impl Stream {
 
 fn index(event: &Members<'_>) -> Option<u32> {
     event.number("index").and_then(|index| u32::try_from(index).ok())
-}
-
-/// The block of an index; the latest if there is none.
-fn place(index: Option<u32>, answer: &Assembler) -> Option<usize> {
-    answer.find(&|part| index.is_none_or(|index| part.index == index))
 }
 
 fn block_start(
@@ -435,7 +430,7 @@ fn block_delta(
 ) -> Result<(), ErrorInfo> {
     let Some(delta) = event.node("delta").members() else { return Err(strayed()) };
     let kind = delta.text("type");
-    let at = place(index(event), answer).ok_or_else(strayed)?;
+    let at = answer.latest(index(event)).ok_or_else(strayed)?;
     if let Some((_, name)) = TEXTS.iter().find(|(text, _)| *text == kind) {
         let text = delta.text(name);
         let fits = match kind.as_ref() {

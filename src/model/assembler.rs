@@ -13,6 +13,8 @@ use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server
 use crate::error::ErrorInfo;
 use crate::json::push_text;
 use crate::list::Listed;
+use crate::maps::Named;
+use crate::work;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -20,14 +22,19 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembler {
     parts: Vec<Part>,
+    /// The indexes that have come, and the place of the latest part of each.
+    indexes: Named<()>,
+    places: Vec<usize>,
     /// How many parts have a number.
     shown: u32,
+    /// The place of the part that got the last one.
+    shown_at: usize,
     /// How much of it is taken.
     pub(super) limits: Limits,
     /// What there was too much of.
     over: Option<Over>,
-    /// How many tool calls have begun.
-    calls: usize,
+    /// The places of the tool calls.
+    calls: Vec<usize>,
     /// How many bytes were said.
     said: usize,
     /// What was appended last, and to what.
@@ -106,6 +113,8 @@ pub(super) struct Part {
     open: bool,
     /// Its place among the shown ones, once there is something to show.
     number: Option<u32>,
+    /// The place of the latest one before it that has its index.
+    before: Option<usize>,
 }
 
 /// What a block is.
@@ -145,7 +154,15 @@ pub(super) enum Body {
 impl Part {
     /// A block that begins.
     pub(super) fn new(index: u32, body: Body) -> Self {
-        Part { index, body, extra: String::new(), citations: String::new(), open: true, number: None }
+        Part {
+            index,
+            body,
+            extra: String::new(),
+            citations: String::new(),
+            open: true,
+            number: None,
+            before: None,
+        }
     }
 
     /// Adds a member that is not ours, to be sent back with the block.
@@ -193,16 +210,31 @@ impl Assembler {
         if let Some(last) = self.parts.last_mut() {
             last.open = false;
         }
-        if matches!(part.body, Body::Call { .. }) {
-            self.calls += 1;
-            if self.calls > self.limits.calls {
-                self.over = Some(Over::Calls);
-                return usize::MAX;
+        if matches!(part.body, Body::Call { .. }) && self.calls.len() >= self.limits.calls {
+            self.over = Some(Over::Calls);
+            return usize::MAX;
+        }
+        let at = self.push(part);
+        self.measure(at);
+        at
+    }
+
+    /// Puts a part behind the others: its place.
+    fn push(&mut self, mut part: Part) -> usize {
+        let at = self.parts.len();
+        let index = part.index.to_string();
+        part.before = match self.indexes.number(&index).and_then(|number| self.places.get_mut(number)) {
+            Some(latest) => Some(std::mem::replace(latest, at)),
+            None => {
+                self.indexes.insert(&index, ());
+                self.places.push(at);
+                None
             }
+        };
+        if matches!(part.body, Body::Call { .. }) {
+            self.calls.push(at);
         }
         self.parts.push(part);
-        let at = self.parts.len() - 1;
-        self.measure(at);
         at
     }
 
@@ -248,9 +280,37 @@ impl Assembler {
         }
     }
 
-    /// The place of the latest block that is like this. Nearly always it is the last.
-    pub(super) fn find(&self, like: &dyn Fn(&Part) -> bool) -> Option<usize> {
-        self.parts.iter().rposition(like)
+    /// The place of the latest block of this index that is like this. Nearly always it is the last.
+    pub(super) fn find(&self, index: u32, like: &dyn Fn(&Part) -> bool) -> Option<usize> {
+        let last = self.latest(None).filter(|at| self.parts.get(*at).is_some_and(|part| part.index == index));
+        let known = || self.places.get(self.indexes.number(&index.to_string())?).copied();
+        let mut next = last.or_else(known);
+        while let Some(at) = next {
+            work::did(1);
+            let part = self.parts.get(at)?;
+            if like(part) {
+                break;
+            }
+            next = part.before;
+        }
+        next
+    }
+
+    /// The place of the latest tool call that is like this.
+    pub(super) fn find_call(&self, like: &dyn Fn(&Part) -> bool) -> Option<usize> {
+        let is_it = |at: &&usize| {
+            work::did(1);
+            self.parts.get(**at).is_some_and(like)
+        };
+        self.calls.iter().rev().find(is_it).copied()
+    }
+
+    /// The place of the latest block, of this index if there is one.
+    pub(super) fn latest(&self, index: Option<u32>) -> Option<usize> {
+        match index {
+            Some(index) => self.find(index, &|_| true),
+            None => self.parts.len().checked_sub(1),
+        }
     }
 
     /// The block at a place.
@@ -338,18 +398,23 @@ impl Assembler {
 
     /// Gives a block its number, and a place in the order of the numbers: its new place.
     fn show(&mut self, at: usize) -> usize {
-        let Some(tail) = self.parts.get_mut(at..) else { return at };
-        let Some(part) = tail.first_mut().filter(|part| part.number.is_none()) else { return at };
+        let Some(part) = self.parts.get_mut(at).filter(|part| part.number.is_none()) else { return at };
         if matches!(part.body, Body::Raw { .. }) {
             return at;
         }
         part.number = Some(self.shown);
         self.shown += 1;
-        if tail.iter().skip(1).any(|part| part.number.is_some()) {
-            tail.rotate_left(1);
-            return self.parts.len() - 1;
+        if at >= self.shown_at {
+            self.shown_at = at;
+            return at;
         }
-        at
+        // Nothing is left in its old place, because the others would have to move.
+        let nothing = Body::Raw { json: String::new(), input: String::new(), changes: Vec::new() };
+        let gap = Part { before: part.before, ..Part::new(part.index, nothing) };
+        let part = std::mem::replace(part, gap);
+        self.calls.retain(|call| *call != at);
+        self.shown_at = self.push(part);
+        self.shown_at
     }
 
     /// Whether a tool call never got a name.
@@ -507,7 +572,7 @@ mod tests {
         let early = assembler.begin(Part::new(2, Body::Text(String::new())));
         assert!(assembler.append(early, "early", &mut sink));
         assert!(assembler.append(late, "late", &mut sink));
-        let late = assembler.find(&|part| part.index == 1).unwrap();
+        let late = assembler.latest(Some(1)).unwrap();
         assert!(assembler.append(late, " too", &mut sink));
         assert!(assembler.append(empty, "", &mut sink));
         assert_eq!(deltas, [(0, "early".to_string()), (1, "late".into()), (1, " too".into())]);

@@ -155,7 +155,7 @@ fn end(line: &Members<'_>, answer: &mut Assembler) -> Result<(), ErrorInfo> {
     answer.stop = Some(match line.text("done_reason").as_ref() {
         "length" => StopReason::MaxTokens,
         // It answers a request without messages so. We send none: something between us has lost the messages.
-        "load" | "unload" if answer.find(&|_| true).is_none() => {
+        "load" | "unload" if answer.latest(None).is_none() => {
             return Err(ErrorInfo::new(Code::Server, "the model was loaded or unloaded, and said nothing")
                 .hint("try again in a moment"));
         }

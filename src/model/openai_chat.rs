@@ -342,9 +342,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
         object => Cow::Borrowed(object),
     };
     let begins = given.is_empty() || given.starts_with('{');
-    let found = answer.find(&|part| {
-        matches!(part.body, Content::Call { .. }) && index.is_none_or(|index| part.index == index)
-    });
+    let found = answer.find_call(&|part| index.is_none_or(|index| part.index == index));
     let same = found.filter(|at| match answer.part(*at).map(|part| &part.body) {
         Some(Content::Call { id: known, name: named, arguments, .. }) => {
             let other_id = !id.is_empty() && !known.is_empty() && id != *known;

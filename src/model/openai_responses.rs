@@ -21,6 +21,7 @@ use crate::error::ErrorInfo;
 use crate::find;
 use crate::json::{Reader, push_text};
 use crate::list::Listed;
+use crate::maps::Named;
 use crate::rooms::{Room, enter};
 use std::borrow::Cow;
 
@@ -237,11 +238,11 @@ struct Stream {
     /// The provider has said that this is all; what follows says nothing.
     ended: bool,
     /// The items that are whole.
-    items: Vec<u32>,
+    items: Named<()>,
     /// The item of the latest piece.
     latest: u32,
     /// Where in its item each text goes on that is made of several.
-    places: Vec<(u32, u32)>,
+    places: Named<u32>,
     /// The model's words of refusal.
     refusal: String,
 }
@@ -317,7 +318,7 @@ impl wire::Stream for Stream {
 
 /// The place of the tool call that is this item.
 fn call_place(index: u32, answer: &Assembler) -> Option<usize> {
-    answer.find(&|part| part.index == index && matches!(part.body, Content::Call { .. }))
+    answer.find_call(&|part| part.index == index)
 }
 
 /// Puts a call's whole arguments in the place of what has come of them.
@@ -334,13 +335,10 @@ fn set_arguments(at: usize, whole: &str, answer: &mut Assembler) {
 
 /// The text or the thinking that is this item.
 fn text_at(kind: DeltaKind, index: u32, answer: &Assembler) -> Option<usize> {
-    answer.find(&|part| {
-        let same = match part.body {
-            Content::Text(_) => kind == DeltaKind::Text,
-            Content::Thinking { .. } => kind == DeltaKind::Thinking,
-            _ => false,
-        };
-        same && part.index == index
+    answer.find(index, &|part| match part.body {
+        Content::Text(_) => kind == DeltaKind::Text,
+        Content::Thinking { .. } => kind == DeltaKind::Thinking,
+        _ => false,
     })
 }
 
@@ -371,8 +369,7 @@ fn fill(kind: DeltaKind, index: u32, whole: &str, answer: &mut Assembler, sink: 
 
 /// The place of an item that is kept as it came.
 fn raw_at(index: u32, answer: &mut Assembler) -> usize {
-    let like = |part: &Part| part.index == index && matches!(part.body, Content::Raw { .. });
-    answer.find(&like).unwrap_or_else(|| {
+    answer.find(index, &|part| matches!(part.body, Content::Raw { .. })).unwrap_or_else(|| {
         let body = Content::Raw { json: String::new(), input: String::new(), changes: Vec::new() };
         answer.begin(Part::new(index, body))
     })
@@ -485,15 +482,9 @@ impl Stream {
             return;
         }
         let index = self.latest;
-        match self.places.iter_mut().rev().find(|(item, _)| *item == index) {
-            None => self.places.push((index, place)),
-            Some((_, last)) if *last == place => {}
-            Some((_, last)) => {
-                *last = place;
-                if text_at(kind, index, answer).is_some() {
-                    append(kind, index, BETWEEN, answer, sink);
-                }
-            }
+        let last = self.places.insert(&index.to_string(), place);
+        if last.is_some_and(|last| last != place) && text_at(kind, index, answer).is_some() {
+            append(kind, index, BETWEEN, answer, sink);
         }
         append(kind, index, piece, answer, sink);
     }
@@ -501,10 +492,9 @@ impl Stream {
     /// An item is whole: what did not come in pieces is taken from it.
     fn item_ends(&mut self, index: u32, json: &str, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
         let Some(item) = Members::with(json, &["content", "summary"]) else { return };
-        if self.items.contains(&index) {
+        if self.items.insert(&index.to_string(), ()).is_some() {
             return;
         }
-        self.items.push(index);
         match item.text("type").as_ref() {
             "" => {}
             "message" => self.message_ends(index, &item, answer, sink),

@@ -765,6 +765,12 @@ pub fn state_of(record: Value, usage: Option<&Value>, archived: Option<Millis>) 
     let pid = record.get("pid").and_then(Value::as_u64);
     state.all(record);
     state.value("pid", pid.map(|pid| pid.to_string()).into());
+    state.all(beside_record(usage, archived)).done()
+}
+
+/// What `SessionState` has besides the record.
+pub fn beside_record(usage: Option<&Value>, archived: Option<Millis>) -> Value {
+    let mut state = Object::new();
     state.text("runtime_boundary", "persistent_agent").maybe("usage", usage.cloned());
     state.maybe("archived", archived.map(|at| dates::utc(at).into()));
     state.done()

@@ -27,7 +27,7 @@ mod view;
 
 pub use adopted::adopted;
 pub use checkpoint::Checkpoint;
-pub use keeping::{as_stored, lost_by, state_of};
+pub use keeping::{as_stored, beside_record, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay, weight};
 pub use transcript::Transcript;

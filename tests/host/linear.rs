@@ -475,6 +475,18 @@ fn ends(wire: Wire) -> Vec<Value> {
     }
 }
 
+/// The same where no part comes after the one before it.
+fn backwards(wire: Wire, parts: usize) -> Vec<Value> {
+    let mut events = alternating(wire, parts, "x");
+    let end = events.len() - ends(wire).len();
+    events[..end].reverse();
+    if wire == Wire::Anthropic {
+        // All of them begin before the first one says anything.
+        events[..end].sort_by_key(|event| event["delta"].is_object());
+    }
+    events
+}
+
 /// The steps, the allocations and their bytes.
 type Taken = (u64, u64, u64);
 
@@ -526,5 +538,27 @@ fn an_answer_of_many_parts_takes_work_in_proportion() {
         of(&|parts| alternating(wire, parts, "x"));
         // The beginning of a key, which waits for more of it.
         of(&|parts| alternating(wire, parts, "s"));
+        of(&|parts| backwards(wire, parts));
+    }
+}
+
+#[test]
+fn a_call_that_goes_on_between_many_parts_is_found_at_once() {
+    for index in [json!(0), Value::Null] {
+        let fragment = |function: Value| json!({ "choices": [{ "delta": { "tool_calls": [{ "index": index, "function": function }] } }] });
+        let steps = [1_000, 2_000].map(|parts| {
+            let mut decoder = Decoder::new(Wire::OpenAiChat);
+            let mut events = vec![fragment(json!({ "name": "get_fact", "arguments": "[" }))];
+            for event in alternating(Wire::OpenAiChat, parts, "x") {
+                events.extend([event, fragment(json!({ "arguments": " " }))]);
+            }
+            let before = work::done();
+            for event in &events {
+                decoder.push(framed(Wire::OpenAiChat, event).as_bytes(), &mut |_| ()).unwrap();
+            }
+            work::done() - before
+        });
+        println!("{index}: {steps:?}");
+        assert!(steps[0] > 1_000 && steps[1] * 10 <= steps[0] * 22, "{index}: {steps:?}");
     }
 }

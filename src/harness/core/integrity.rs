@@ -12,9 +12,10 @@
 use crate::error::ErrorInfo;
 use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
 use crate::journal::canonical::{Integrity, payload};
-use crate::journal::{Entry, RecordKind, Row};
-use crate::json::{self, json};
+use crate::journal::{Entry, FORMAT, RecordKind, Row};
+use crate::json::{self, Reader, json};
 use crate::list::Listed;
+use crate::object::Object;
 use crate::ports::{Key, Millis, Rows, Table, Write};
 use crate::protocol::Command;
 use crate::rooms::{Room, enter};
@@ -23,6 +24,7 @@ use crate::session::damage::Damage;
 use crate::session::record::Short;
 use crate::session::transitions::Status;
 use serde_json::Value;
+use std::ops::Range;
 use std::slice::Iter;
 
 /// What is wrong with a session whose head is not believed.
@@ -30,12 +32,14 @@ pub(in crate::harness) const CHANGED: &str = "its head is not what was written";
 
 pub(in crate::harness) const NO_HEAD: &str = "its head is missing";
 
-/// The head of a session as it is stored.
+/// The head of a session as it is stored. Its record is most of it, so that is read only where it is asked for.
 #[derive(Clone, Debug)]
 pub(in crate::harness) struct Head {
-    /// What it says.
+    /// What it says, without its record.
     pub value: Value,
     text: String,
+    /// Where in its text the record's members stand, each name and its value; empty: it has none.
+    record: Vec<[Range<usize>; 2]>,
     /// Behind it stood that of the record by itself, until heads were signed once.
     signature: Option<String>,
 }
@@ -44,13 +48,8 @@ impl Head {
     pub fn parse(row: &str) -> Head {
         let mut lines = row.split('\n');
         let text = lines.next().unwrap_or_default();
-        let value = json::parse(text).unwrap_or_default();
-        Head { value, text: text.into(), signature: lines.next().map(Into::into) }
-    }
-
-    /// The same once more, of which something was taken; nobody judges it again.
-    pub fn anew(&self) -> Head {
-        Head::parse(&self.text)
+        let (value, record) = without_record(text).unwrap_or_default();
+        Head { value, text: text.into(), record, signature: lines.next().map(Into::into) }
     }
 
     /// What is signed of one that is stored.
@@ -87,9 +86,10 @@ impl Head {
 
     /// Whether something in it has not ended: a run, what waits for it, or the wait for a provider's key.
     pub fn is_open(&self) -> bool {
-        let starts = self.record().and_then(|record| record.get("status")?.as_str())
-            == Some(Status::Starting.as_str());
-        starts || self.value.get("queue").is_some() || self.value.get("run").is_some_and(|run| !run.is_null())
+        let starts = || self.recorded("status").is_some_and(|status| status == Status::Starting.as_str());
+        starts()
+            || self.value.get("queue").is_some()
+            || self.value.get("run").is_some_and(|run| !run.is_null())
     }
 
     /// Whether a run of it has not ended, and is not held.
@@ -100,17 +100,37 @@ impl Head {
 
     /// The epoch of the holder that it names.
     pub fn holder(&self) -> Option<u64> {
-        self.record()?.get("pid")?.as_u64()
+        self.recorded("pid")?.as_u64()
+    }
+
+    /// Whether it is of the format that is written today.
+    pub fn is_of_today(&self) -> bool {
+        self.value.get("v").and_then(Value::as_u64) == Some(FORMAT)
+    }
+
+    /// Whether the session's record is in it.
+    pub fn has_record(&self) -> bool {
+        !self.record.is_empty()
     }
 
     /// The session's record in it, if it has one.
-    pub fn record(&self) -> Option<&Value> {
-        self.value.get("record").filter(|record| !record.is_null())
+    pub fn record(&self) -> Option<Value> {
+        let mut record = Object::new();
+        for [name, value] in &self.record {
+            record.value(self.text.get(name.clone())?, json::parse(self.text.get(value.clone())?)?);
+        }
+        self.has_record().then(|| record.done())
     }
 
-    /// The same, taken out of it.
-    pub fn take_record(&mut self) -> Option<Value> {
-        self.value.get_mut("record").map(Value::take).filter(|record| !record.is_null())
+    /// The JSON of a member of the record.
+    pub fn recorded_text(&self, name: &str) -> Option<&str> {
+        let is_it = |[other, _]: &&[Range<usize>; 2]| self.text.get(other.clone()) == Some(name);
+        self.text.get(self.record.iter().find(is_it)?[1].clone())
+    }
+
+    /// A member of the record.
+    pub fn recorded(&self, name: &str) -> Option<Value> {
+        self.recorded_text(name).and_then(json::parse)
     }
 
     /// The head of a session as it is now.
@@ -249,6 +269,28 @@ fn may_be_damaged(command: Command, session: &str) -> Result<(), ErrorInfo> {
             .accept("agent session state", session)
             .map_err(|error| error.hint(ways_out(session))),
     }
+}
+
+/// What a head says besides its record, and where the members of that stand in its text.
+fn without_record(text: &str) -> Option<(Value, Vec<[Range<usize>; 2]>)> {
+    let (mut reader, mut first) = (Reader::new(text), true);
+    let (mut rest, mut record) = (Object::new(), Vec::new());
+    while reader.item(b'{', b'}', first)? {
+        first = false;
+        let name = reader.name()?;
+        if name == "record" && reader.space()? == b'{' {
+            while reader.item(b'{', b'}', record.is_empty())? {
+                reader.space()?;
+                let begin = reader.at() + 1;
+                let name = begin..begin + reader.name()?.len();
+                let end = reader.value()?.len();
+                record.push([name, reader.at() - end..reader.at()]);
+            }
+        } else {
+            rest.value(&name, json::parse(reader.value()?)?);
+        }
+    }
+    reader.space().is_none().then(|| (rest.done(), record))
 }
 
 /// What can be done about a damaged session.

@@ -267,8 +267,7 @@ impl Sessions {
         for (key, head) in rows {
             if let Some(Part::Text(id)) = key.first() {
                 let head = Head::parse(head);
-                let suspended = head.record().and_then(|record| record.get("suspended"));
-                let benched = suspended.is_some() && head.value.get("removed").is_none();
+                let benched = head.recorded("suspended").is_some() && head.value.get("removed").is_none();
                 self.set_benched(id, benched);
                 self.set_head(id, head);
             }

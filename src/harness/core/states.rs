@@ -23,8 +23,8 @@ impl Core {
     }
 
     /// The same of a session that is not believed.
-    pub(in crate::harness) fn status_by(&self, session: &str, mut head: Head) -> Option<Value> {
-        Some(self.with_integrity(session, self.state_by(session, &mut head)?))
+    pub(in crate::harness) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
+        Some(self.with_integrity(session, self.state_by(session, head)?))
     }
 
     pub(in crate::harness) fn with_integrity(&self, session: &str, state: Value) -> Value {
@@ -37,11 +37,11 @@ impl Core {
         Object::new().all(state).maybe("damaged", damage).done()
     }
 
-    /// `SessionState` of the contract, of a session that is not in our hands: its record is taken out of the head.
-    pub(in crate::harness) fn state_by(&self, session: &str, head: &mut Head) -> Option<Value> {
+    /// `SessionState` of the contract, of a session that is not in our hands: by its head.
+    pub(in crate::harness) fn state_by(&self, session: &str, head: &Head) -> Option<Value> {
         let record = match self.integrity(session) {
-            Integrity::Tampered => session::as_stored(session, head.record(), self.now),
-            _ => Record::of_head(head.take_record()?).ok()?.into_json(),
+            Integrity::Tampered => session::as_stored(session, head.record().as_ref(), self.now),
+            _ => Record::of_head(head.record()?).ok()?.into_json(),
         };
         Some(session::state_of(record, head.value.get("usage"), head.archived_at()))
     }

@@ -14,14 +14,13 @@ use crate::list::Listed;
 use crate::ports::{Key, Part, Rows};
 use crate::protocol::{Command, Source};
 use crate::session::damage::Damage;
-use serde_json::Value;
 
 /// Holds a head against the signature that its text should have. `whole`: all rows of the session are read with it, to say
 /// whether they are what was written.
 pub(super) fn judge_head(core: &mut Core, id: &str, head: &Head, expected: Option<&str>, whole: bool) {
     // A head in another's place says the truth of another session; only the first session is older than records.
-    let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
-    let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
+    let named = head.recorded("id");
+    let moved = named.map_or(id != DEFAULT_SESSION || head.has_record(), |named| named != id);
     let verdict = head.judge(expected);
     core.sessions.change(id, |slot| {
         slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });

@@ -180,7 +180,7 @@ impl<'a> Stored<'a> {
             }
         };
         damage.into_iter().for_each(|damage| core.found_damage(session, damage));
-        let stored = changed.cloned().and_then(|head| core.status_by(session, head));
+        let stored = changed.and_then(|head| core.status_by(session, head));
         let status = stored.unwrap_or_else(|| core.with_integrity(session, state));
         core.reply_value(waiting.command, &status);
         Ok(())
@@ -249,7 +249,8 @@ impl<'a> Stored<'a> {
         if waiting.request.command.row().source != Source::End || error.code != Code::Corrupt {
             return Err(error);
         }
-        let head = self.head.clone().unwrap_or_else(|| Head::parse(""));
+        let none = Head::parse("");
+        let head = self.head.as_ref().unwrap_or(&none);
         let status = core.status_by(&waiting.session, head).ok_or(error)?;
         core.reply_value(waiting.command, &status);
         Ok(())
@@ -715,7 +716,7 @@ fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<(Session, Option<Che
     if record.is_some_and(|record| record.id() != id) {
         return Err(not_its_own());
     }
-    let named = |head: &Head| head.record().cloned().map(Record::of_head).transpose();
+    let named = |head: &Head| head.record().map(Record::of_head).transpose();
     let says = |head: &Head| named(head).is_ok_and(|named| named.as_ref() == record);
     let agrees = |head: &Head| session.agrees_with(&head.value) && says(head);
     if stored.head.as_ref().map_or(!stored.entries().is_empty(), |head| !agrees(head)) {

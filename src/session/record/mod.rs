@@ -26,7 +26,7 @@ use super::transitions::Status;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::redact::has_secret;
 use crate::journal::{RecordKind, sha256};
-use crate::json::texts;
+use crate::json::{parse, texts};
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::object::Object;
@@ -246,6 +246,14 @@ impl Record {
         };
         shorten(&mut members);
         read(&tables::SESSION, consistent, members).map(Record)
+    }
+
+    /// The JSON of the record that has these members in a head, with every member and without braces, and when it was
+    /// changed last. None of them is checked. `None`: its session is active, or this is no record.
+    pub fn text_of_head<'a>(member: &dyn Fn(&str) -> Option<&'a str>) -> Option<(Millis, String)> {
+        let at = parse(member("updated_at")?)?;
+        let whole = if member("pid").is_none() { tables::SESSION.whole_text(member) } else { None };
+        Some((dates::parse(at.as_str()?)?, whole?))
     }
 
     /// It as JSON, with every member.

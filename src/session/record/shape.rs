@@ -74,6 +74,20 @@ impl Shape {
         lean
     }
 
+    /// The JSON of the record with all its members, without braces, by that of the members that [`Shape::lean`] has left.
+    /// None of them is looked at. `None`: it is no such record.
+    pub fn whole_text<'a>(&self, lean: &dyn Fn(&str) -> Option<&'a str>) -> Option<String> {
+        let mut whole = ["\"schema\":\"", self.schema, "\",\"version\":\"", VERSION, "\""].concat();
+        for Member(name, _, absent) in self.members {
+            match lean(name).unwrap_or(absent) {
+                NEEDED => return None,
+                ABSENT => {}
+                value => [",\"", name, "\":", value].iter().for_each(|piece| whole.push_str(piece)),
+            }
+        }
+        Some(whole)
+    }
+
     /// The record with all its members; or what is wrong with it.
     pub fn whole(&self, mut given: Map<String, Value>) -> Result<Map<String, Value>, String> {
         for (name, fixed) in [("schema", self.schema), ("version", VERSION)] {

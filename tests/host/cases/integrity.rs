@@ -136,6 +136,50 @@ fn rows_without_signatures_stay_readable() {
     assert_eq!(page.integrity("a"), "unverifiable");
 }
 
+/// What our key has signed is told of as it is written, everything else is read first.
+#[test]
+fn a_list_tells_the_same_of_a_session_with_its_signature_and_without() {
+    let mut page = worked();
+    for id in ["asked", "benched", "archived", "stopped", "failed", "waits", "removed"] {
+        page.launch(id);
+        page.prompt(id, "hello");
+        match id {
+            "asked" | "waits" => {}
+            "failed" => page.breaks(Code::Server),
+            _ => page.says("\"there\", she said: \u{1f600} \\ \n"),
+        }
+    }
+    page.must("sessions.launch", json!({ "id": "named", "displayName": "Docs 2" }));
+    page.must("sessions.bench", json!({ "id": "benched" }));
+    page.must("sessions.archive", json!({ "id": "archived" }));
+    page.must("sessions.stop", json!({ "id": "stopped" }));
+    page.must("sessions.remove", json!({ "id": "removed" }));
+    let (disk, now) = (page.store.clone(), page.now + 1_000_000);
+    let list = |signs: bool, verdicts: bool| {
+        let mut page = Desk::on(disk.clone(), now, "ann");
+        page.signs = signs;
+        let list = page.must("sessions.list", json!({ "withVerification": verdicts }));
+        let of = |one: &Value| {
+            if !verdicts {
+                return one.clone();
+            }
+            let verdict = if signs { "verified" } else { "unverifiable" };
+            assert_eq!((&one["hmac_status"], one.as_object().unwrap().len()), (&json!(verdict), 2), "{one}");
+            one["session"].clone()
+        };
+        list.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let told = list(true, false);
+    let ids: Vec<&str> = told.iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["waits", "stopped", "benched", "named", "failed", "archived", "asked", "a", "default"]);
+    assert!(list(true, true) == told && list(false, true) == told && list(false, false) == told);
+    let mut page = Desk::on(disk.clone(), now, "ann");
+    for one in &told {
+        let status = page.must("sessions.status", json!({ "id": one["id"] }));
+        assert_eq!((&status["session"], &status["hmac_status"]), (one, &json!("verified")));
+    }
+}
+
 #[test]
 fn another_sessions_rows_are_not_believed_in_its_place() {
     let mut page = worked();

@@ -15,19 +15,19 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 249_350),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 276_250),
+    ("with a tool, on Anthropic", &["anthropic"], 250_750),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 277_550),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 17] = [
     ("anthropic", 4_230),
-    ("carry", 18_400),
+    ("carry", 18_550),
     ("chat", 5_910),
     ("more", 18_640),
     ("pages", 25_400),
-    ("past", 70_100),
+    ("past", 70_500),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),
