@@ -1089,7 +1089,7 @@ export interface Tools {
   execute(name: string, args: object): Promise<ToolResult>;
   /** Answers a call of a tool without `execute`, also after a reload. @throws {LodgerError} `request_not_found`. */
   resolve(toolCallId: string, answer: { result: unknown } | { error: string }): Promise<void>;
-  /** What is always allowed. */
+  /** What is always allowed: each tool once in a session, however many destinations or origins that is for. */
   grants(): Promise<{ tool: string; sessionId: string }[]>;
   /** The tool is asked about again. */
   revoke(tool: string, sessionId?: string): Promise<void>;
@@ -1196,7 +1196,7 @@ export interface SessionState {
   last_activity_at: string | null;
   stopped_at: string | null;
   updated_at: string;
-  /** The newest 32 of each; `receipts()`, `handoffs()` and `events()` have all. */
+  /** The newest 8 of each; `receipts()`, `handoffs()` and `events()` have all. */
   receipt_ids: string[];
   handoff_ids: string[];
   supervision_notes: string[];
@@ -1288,7 +1288,8 @@ export interface Sessions {
    * Begins a session, owned by the present operator. `id`: one that no session has (`session_exists`), of at most 256 bytes and not
    * "all"; without one it is made of project, provider and time, and numbered where two are alike. `displayName`: up to 64 ASCII
    * letters, digits, spaces, `-` and `_`. `provider`: a name in `providers`, which this session keeps to; while that has no key the
-   * session is `starting`, and prompts wait, in this page only.
+   * session is `starting`, and prompts wait, in this page only. Without a name it is the main provider, whose key nothing waits for:
+   * the session is `running`, and a prompt is refused with `not_configured`.
    *
    * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. Texts and
    * tool calls are taken; thinking is shown, but sent to nobody; files are refused. Messages get ids of their own; answers in a row

@@ -178,7 +178,7 @@ export interface ShortPrompt {
   hash?: string;
 }
 
-/** In short, as a journal has it: what the end of a run leaves: two receipts, its run, its handoff and an event. */
+/** In short, as a journal has it: what the end of a run leaves: its receipts, its run, its handoff and an event. */
 export interface ShortEnd {
   session: string;
   operator: string;

@@ -130,9 +130,16 @@ fn granted(core: &Core, id: &str, head: &Head, stopped: u64) -> Told {
     }
 }
 
-/// What is always allowed in a session: these tools.
+/// What is always allowed in a session: these tools, each once, because leave is given by destination or by origin.
 fn granted_in<'a>(session: &str, tools: impl Iterator<Item = &'a str>) -> Told {
-    tools.map(|tool| (0, Object::new().text("tool", tool).text("sessionId", session).json())).list()
+    let mut told = Told::new();
+    for tool in tools {
+        let grant = (0, Object::new().text("tool", tool).text("sessionId", session).json());
+        if !told.contains(&grant) {
+            told.push(grant);
+        }
+    }
+    told
 }
 
 /// How many rows are looked at to see whether there are any.

@@ -23,7 +23,7 @@ const SHORT: [(&str, &Shape, &str); 2] = [
     (
         "ShortEnd",
         &tables::END,
-        "what the end of a run leaves: two receipts, its run, its handoff and an event",
+        "what the end of a run leaves: its receipts, its run, its handoff and an event",
     ),
 ];
 

@@ -300,5 +300,9 @@ fn a_person_who_always_allows_is_not_asked_again() {
             desk.says("sent");
         }
         assert_eq!(count, questions, "{tool}");
+        let told = json!([{ "tool": tool, "sessionId": "default" }]);
+        assert_eq!(desk.must("tools.grants", json!({})), told);
+        let mut desk = again(&desk);
+        assert_eq!(desk.must("tools.grants", json!({})), told, "in another page");
     }
 }
