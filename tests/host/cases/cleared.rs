@@ -3,8 +3,9 @@
 
 use crate::cases::damage::{is_gap, list};
 use crate::support::desk::Desk;
+use lodger::journal::canonical::payload;
 use lodger::journal::pack::{checkpoint_key, unpacked};
-use lodger::journal::{Entry, Sums};
+use lodger::journal::{Entry, Header, Row, Sums};
 use lodger::ports::{Commit, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use serde_json::{Value, json};
 
@@ -111,7 +112,10 @@ fn is_salvaged(store: &MemoryStore, now: u64, kept: u64, (integrity, used): (&st
         let made = state["id"].as_str().unwrap().to_owned();
         let rows = page.rows(&made);
         assert_eq!(rows[..kept as usize], was[..kept as usize], "{why}");
-        assert!(rows[kept as usize].contains("\"kind\":\"commanded\""), "{why}");
+        // A record that is lost is made anew before it.
+        let is_record = |row: &&String| row.contains("\"kind\":\"recorded\"");
+        let then = rows[kept as usize..].iter().find(|row| !is_record(row)).unwrap();
+        assert!(then.contains("\"kind\":\"commanded\""), "{why}: {then}");
         let of = json!({ "id": made });
         let events = list(page.must("sessions.events", of.clone()));
         let salvaged = events.iter().find(|event| event["event_type"] == "salvaged").unwrap();
@@ -207,6 +211,34 @@ fn what_is_lost_before_a_checkpoint_takes_nothing_with_it() {
         let lies_elsewhere = |entry: &&Value| !(*kept + 1..=*last).contains(&entry["seq"].as_u64().unwrap());
         assert_eq!(rest, whole.as_array().unwrap().iter().filter(lies_elsewhere).collect::<Vec<_>>());
     }
+}
+
+/// A row whose own hashes are right, and which follows the one before it, is still not the one that the checkpoint has covered.
+#[test]
+fn a_checkpoint_names_the_row_that_it_covers_last() {
+    let (disk, now) = disk();
+    let used = used(&disk);
+    let (key, _) = all(&disk).into_iter().rfind(|(key, _)| key.len() == 3).unwrap();
+    let Some(Part::Number(last)) = key.get(2) else { panic!("{key:?}") };
+    let mut store = plain(&disk, true);
+    let rows: Vec<Row> = unpacked(all(&disk))
+        .iter()
+        .map(|(_, text)| Row::from_text(text).unwrap())
+        .take(*last as usize)
+        .collect();
+    let [.., before, row] = &rows[..] else { panic!("{last}") };
+    let (header, entry) = row.read().unwrap();
+    let other = Row::new(&Header { at: header.at + 1, ..header }, &entry.unwrap(), before.hash());
+    assert!(other.follows(before.hash()) && other.hash() != row.hash());
+    let key = vec!["s".into(), Part::Number(*last)];
+    let Some(Entry::Recorded { record, .. }) = other.read().unwrap().1 else { panic!("{other:?}") };
+    let texts = vec![payload(&record)];
+    write(&mut store, vec![Write::Sign { table: Table::Entries, key, value: other.to_text(), texts }]);
+    is_salvaged(&store, now, last - 1, ("unverified", &used), "another row");
+    let mut page = Desk::on(store, now + 1_000, "ann");
+    let verified = page.must("sessions.verify", json!({ "id": "s" }));
+    let why = "it is not the one that the checkpoint names";
+    assert_eq!(verified["damaged"], json!({ "seq": last, "why": why }));
 }
 
 #[test]
