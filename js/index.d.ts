@@ -928,7 +928,8 @@ export interface Tool<S = JsonSchema> {
   formats?: boolean;
   /**
    * What a call would do, said to the person who is asked about it: "Place the order of 3 chairs?". Up to 500 characters. It is
-   * called with valid arguments, before the question. Default: the `title`, or the name, as a question.
+   * called with valid arguments, before the question, which waits up to 10 seconds for it. Default, also where it throws: the
+   * `title`, or the name, as a question.
    */
   explanation?(args: OutputOf<S>): string | Promise<string>;
   /**

@@ -10,6 +10,8 @@ import { NotJson, tooLarge, toJson } from "../protocol/json.js";
 
 /** After so many pieces a model that never waits leaves the page its turn. */
 const TURN = 4096;
+/** How long a person's question waits for what the tool says of its call. */
+const EXPLAINS_MS = 10_000;
 /** How much is kept of what was thrown, in characters. */
 const WORDS = 2 ** 17;
 
@@ -131,7 +133,15 @@ const KINDS = {
   },
 
   async explain(explanation, { args }, json) {
-    return text(json, await explanation(args), "explanation()");
+    let timer;
+    const late = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error("it takes too long")), EXPLAINS_MS);
+    });
+    try {
+      return text(json, await Promise.race([explanation(args), late]), "explanation()");
+    } finally {
+      clearTimeout(timer);
+    }
   },
 
   async lookup(lookup, { args, toolCallId }, json) {

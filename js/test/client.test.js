@@ -993,6 +993,22 @@ test("a host that panics while it opens settles the call that opened it", async 
   assert.deepEqual(await workspace.history(), []);
 });
 
+test("a question waits 10 seconds for what a tool says of its call", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const o = await open("direct");
+  let says;
+  const explanations = [() => new Promise(() => {}), () => new Promise((resolve) => (says = resolve)), () => "At once?", () => { throw new Error("no words"); }];
+  for (const [n, explanation] of explanations.entries()) o.workspace.tools.register({ ...TOOL, name: `t${n}`, explanation, execute() {} });
+  const asked = o.host.commandsSent("tools.register").map(({ explanation }) => o.host.call(explanation.$fn, "explain", { args: {} }));
+  const answered = async () => (await turns(), asked.map((id) => o.host.answers(id).map(({ json, error }) => json ?? error.message)));
+  assert.deepEqual(await answered(), [[], [], ['"At once?"'], ["no words"]]);
+  t.mock.timers.tick(9_999);
+  says("Later?");
+  assert.deepEqual((await answered()).slice(0, 2), [[], ['"Later?"']]);
+  t.mock.timers.tick(1);
+  assert.deepEqual(await answered(), [["it takes too long"], ['"Later?"'], ['"At once?"'], ["no words"]]);
+});
+
 test("an operator whose time is over sees nothing any more, also where the timer comes early", async (t) => {
   let now = 1_000;
   t.mock.method(Date, "now", () => now);

@@ -104,13 +104,19 @@ export function judge(test, { seed, count, first = 1, counts }) {
     assert.deepEqual(found(row, marked((journal) => { journal[3].at++; }, "journal")), ["notes: journal"]);
     for (const part of ["events", "receipts", "handoffs"]) assert.deepEqual(found(row, marked((records) => { records.pop(); }, part)), [`notes: ${part}`]);
     assert.deepEqual(found(row, (_, then) => { then.salvaged = { notes: { error: "corrupt" } }; }), ["notes: salvage"]);
-    // A salvaged one has the rows before the damage, and what was shown.
-    const made = (change) => (_, then) => {
-      const value = structuredClone({ answer: "I hear: Are you there, notes?", kept: 1, damaged: { seq: 2 }, history: whole.shown["notes: history"].value, rows: whole.shown["notes: journal"].value.slice(0, 1) });
+    // A salvaged one has the rows before the first that is lost, and what was shown.
+    const journal = whole.shown["notes: journal"].value;
+    const gone = marked((entries) => { entries[3] = { type: "damaged", from: 4, seq: 4, at: 0, why: "" }; }, "journal");
+    const made = (change, kept = 3, damage = gone) => (seen, then) => {
+      damage(seen);
+      const value = structuredClone({ answer: "I hear: Are you there, notes?", kept, damaged: { seq: 4 }, history: whole.shown["notes: history"].value, rows: journal.slice(0, kept) });
       change(value);
       then.salvaged = { notes: { value } };
     };
     assert.deepEqual(found(row, made(() => {})), []);
+    // Of one that lies in another's place none is lost.
+    assert.deepEqual(found(row, made(() => {}, journal.length, marked(() => {}))), []);
+    assert.deepEqual(found(row, made(() => {}, 3, marked(() => {}))), ["notes: salvage"]);
     for (const change of [({ history }) => history.pop(), (value) => Object.assign(value, { kept: 0, rows: [] }), ({ rows }) => { rows[0].at++; }, (value) => { value.answer = "No."; }]) assert.deepEqual(found(row, made(change)), ["notes: salvage"]);
     // A draft that is gone is not missed; of one that is damaged its message says so, and shows nothing else.
     const without = ({ shown }) => { shown["held: history"] = { value: shown["held: history"].value.map((message, n, { length }) => (n === length - 1 ? { ...message, parts: [] } : message)) }; };
@@ -123,10 +129,10 @@ export function judge(test, { seed, count, first = 1, counts }) {
     assert.deepEqual(found(flipped, early([{ type: "text", text: "I hear: " }])), []);
     assert.deepEqual(found(flipped, early([{ type: "text", text: "I heard: " }])), ["held: history"]);
     // All is lost, or nothing is.
-    const gone = (seen, then) => { Object.assign(seen, empty, { notices: [{ kind: "storage_lost" }] }); for (const id of whole.sessions.slice(1)) { then.answers[id] = { error: "session_not_found" }; delete then.later[id]; } then.pages = { value: [] }; then.answers["the key"] = { value: "" }; };
-    assert.deepEqual(found({ table: "file ldb", under: true }, gone), []);
-    assert.ok(found({ table: "meta", format: true }, gone).length > 1);
-    assert.ok(found({ table: "file ldb", under: true }, (seen, then) => { gone(seen, then); seen.notices = []; }).length > 1);
+    const lost = (seen, then) => { Object.assign(seen, empty, { notices: [{ kind: "storage_lost" }] }); for (const id of whole.sessions.slice(1)) { then.answers[id] = { error: "session_not_found" }; delete then.later[id]; } then.pages = { value: [] }; then.answers["the key"] = { value: "" }; };
+    assert.deepEqual(found({ table: "file ldb", under: true }, lost), []);
+    assert.ok(found({ table: "meta", format: true }, lost).length > 1);
+    assert.ok(found({ table: "file ldb", under: true }, (seen, then) => { lost(seen, then); seen.notices = []; }).length > 1);
   });
   for (const row of WIRES) {
     test(`judge/requests of ${row.name} that were broken`, async (t) => {

@@ -214,13 +214,15 @@ class Judgement {
     }
   }
 
-  /** A salvaged session has the entries before the damage as they were, and what was shown of it before. */
+  /** A salvaged session has the entries before the first gap as they were, and what was shown of it before. */
   salvaged(id, { kept, damaged, history, rows }) {
     if (this.done.under) return;
     const what = `${id}: salvage`;
     const before = this.then[`${id}: journal`].value;
     if (!isDeepStrictEqual(rows, before.slice(0, kept))) this.fault(what, "an entry that it keeps is not as it was");
-    const right = keptOf(damaged.seq ? before.slice(0, damaged.seq - 1) : before);
+    // A row that lies in another's place is told of, and is whole: the first gap says where rows are lost.
+    const gap = this.now[`${id}: journal`].value?.find(({ type }) => type === "damaged");
+    const right = keptOf(gap ? before.slice(0, gap.from - 1) : before);
     if (kept !== right) this.fault(what, `it keeps ${kept} entries and not ${right}: ${brief(damaged)}`);
     const textOf = ({ parts }) => parts.filter(({ type }) => type === "text").map(({ text }) => text).join("");
     const said = history.map((message) => [message.role, textOf(message)]);
