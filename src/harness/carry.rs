@@ -10,7 +10,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::core::arrival::{Arrival, nothing_arrives};
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::core::refused::no_session;
 use crate::harness::core::removed::removed_by;
 use crate::harness::holding::arrivals::{changed, must_be_alone, write_line};

@@ -9,8 +9,8 @@
 //! file for each subject:
 //!
 //! - `config`: what a page configures, as values. `action`: what goes in and what comes out.
-//! - `core`: time, who asks (`operators`), the outbox, the sessions (`slots`), signatures (`integrity`), who waits
-//!   (`waits`), what the page is told (`told`), the secrets.
+//! - `core`: time, who asks (`operators`), the outbox, the sessions (`slots`, `head`), signatures (`integrity`), who
+//!   waits (`waits`), what the page is told (`told`), the secrets.
 //! - `setup`: what the agent works with, its configuration, its tools and its skills.
 //! - `keys`: the vault and trials of keys.
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`, `questions`).

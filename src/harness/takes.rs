@@ -5,7 +5,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::arrivals::begin_anew;

@@ -4,7 +4,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::Core;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::core::removed::delete;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Ask, Entry, GENESIS};

@@ -8,6 +8,7 @@ pub(in crate::harness) mod about;
 pub(in crate::harness) mod arrival;
 mod at_hand;
 pub(in crate::harness) mod drafts;
+pub(in crate::harness) mod head;
 pub(in crate::harness) mod integrity;
 pub(in crate::harness) mod named;
 pub(in crate::harness) mod operators;

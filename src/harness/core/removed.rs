@@ -6,7 +6,7 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::core::named::unnamed;
 use crate::harness::core::outbox::Outbox;
 use crate::harness::core::refused::no_session_for;

@@ -6,7 +6,7 @@
 //! Leaves to others: what the facts mean (the parts), and what a session's entries add up to (`session/`).
 
 use crate::harness::core::arrival::Arrival;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
 use crate::maps::Named;

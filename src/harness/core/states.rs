@@ -5,7 +5,7 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::core::refused::no_session;
 use crate::journal::canonical::Integrity;
 use crate::object::Object;

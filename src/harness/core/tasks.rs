@@ -4,7 +4,7 @@
 //! is not over has a row in `meta`, as has one whose files must stay. Leaves to others: what becomes of a task (`runner/`).
 
 use crate::harness::core::Core;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::object::Object;
 use crate::ports::{Key, Part, Read, Rows, Table, Write};
 use crate::rooms::{Room, enter};

@@ -7,7 +7,8 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::arrival::{ARRIVING, nothing_arrives};
-use crate::harness::core::integrity::{Head, row_write, signed_head};
+use crate::harness::core::head::Head;
+use crate::harness::core::integrity::{row_write, signed_head};
 use crate::harness::core::removed::delete;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::Holding;

@@ -11,7 +11,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::config::{Config, IfRunning};
 use crate::harness::core::arrival::ARRIVING;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::core::named::all_named;
 use crate::harness::core::stored::{FORMAT_KEY, STOPPED_KEY, check_format, format_write, stopped_until};
 use crate::harness::core::tasks::TASKS_KEY;

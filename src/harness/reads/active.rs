@@ -5,7 +5,7 @@
 //! what is made of it (`js/tabs`), and what no row tells, such as a call of the page's own code.
 
 use crate::harness::core::Core;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::core::tasks::{self, TASKS_KEY};
 use crate::harness::reads::{After, Reads};
 use crate::ports::{Read, Rows, Table};

@@ -6,7 +6,8 @@
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;
 use crate::harness::core::arrival::nothing_arrives;
-use crate::harness::core::integrity::{Head, changed_event, changed_events};
+use crate::harness::core::head::Head;
+use crate::harness::core::integrity::{changed_event, changed_events};
 use crate::harness::reads::Reads;
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;

@@ -5,7 +5,8 @@
 //! of it is read again for `sessions.verify`.
 //! Leaves to others: what a signature says (`core/integrity`).
 
-use crate::harness::core::integrity::{Head, changed_among, event_in};
+use crate::harness::core::head::Head;
+use crate::harness::core::integrity::{changed_among, event_in};
 use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::reads::look::number;
 use crate::harness::reads::{After, Archiving};

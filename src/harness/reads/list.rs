@@ -4,7 +4,8 @@
 //! stored, and believed in nothing. A session whose rows or head are damaged is listed with that. Leaves to others: how
 //! one of them stands (`core/states`).
 
-use crate::harness::core::integrity::{CHANGED, Head, NO_HEAD};
+use crate::harness::core::head::Head;
+use crate::harness::core::integrity::{CHANGED, NO_HEAD};
 use crate::harness::core::named::all_named;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::with_verdict;

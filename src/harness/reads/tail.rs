@@ -6,7 +6,7 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::calls::Calls;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::core::{Core, drafts};
 use crate::harness::reads::look::{number, whole_of};
 use crate::harness::reads::{After, Reads, Tail, Waiting};

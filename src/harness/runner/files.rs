@@ -9,7 +9,7 @@ use crate::harness::action::CallKey;
 use crate::harness::config::Config;
 use crate::harness::core::Core;
 use crate::harness::core::arrival::Arrival;
-use crate::harness::core::integrity::Head;
+use crate::harness::core::head::Head;
 use crate::harness::runner::Runner;
 use crate::journal::Entry;
 use crate::json;
