@@ -112,7 +112,7 @@ impl Head {
     /// The JSON of a member of the record.
     pub fn recorded_text(&self, name: &str) -> Option<&str> {
         let is_it = |[other, _]: &&[Range<usize>; 2]| self.text.get(other.clone()) == Some(name);
-        self.text.get(self.record.iter().find(is_it)?[1].clone())
+        self.text.get(self.record.iter().rfind(is_it)?[1].clone())
     }
 
     /// A member of the record.
