@@ -689,7 +689,13 @@ function lostHarness(test) {
     await cdp.send("Storage.clearDataForOrigin", { origin: t.env.site.url, storageTypes: "indexeddb" });
     hold.open();
     // A disk that is busy takes its time for that, and the first run may not have ended.
-    const refused = await page.evaluate(async () => { for (;;) { const { error } = await T.settle(() => ws.run("Lost?")); if (error && error.code !== "busy") return error.code; } });
+    const refused = await page.evaluate(async () => {
+      for (;;) {
+        const { error } = await T.settle(() => ws.run("Lost?"));
+        if (error && error.code !== "busy") return error.code;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
     assert.equal(refused, "storage_lost");
     const back = await comeBack(page, route.base);
     assert.deepEqual(back.status, RUNNING);
