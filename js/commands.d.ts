@@ -37,7 +37,7 @@ export interface Commands {
   session_archive: { args: { id: string }; value: SessionState };
   session_task: { args: { id: string }; value: TaskRun };
   run_once: { args: { objective: string }; value: TaskDone };
-  session_export: { args: { id: string; format?: "journal" | "markdown" | "json" }; value: Blob };
+  session_export: { args: { id: string; format?: "journal" | "markdown" | "json" | "html" }; value: Blob };
   session_import: { args: { file: Blob }; value: SessionState };
   session_replay: { args: { file: Blob }; value: Replay };
   session_fork: { args: { id: string; at?: number; provider?: string }; value: SessionState };

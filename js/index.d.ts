@@ -195,6 +195,17 @@ export interface WorkspaceOptions {
   onStorageLost?: "open" | "reject";
   /** Whether the agent has the twelve tools for the workspace's pages. Default true. */
   pageTools?: boolean;
+  /**
+   * Whether a person who leaves the page is asked first (`beforeunload`) while a run works in it. Nothing is lost without that: the
+   * run is held, and goes on by `resume()` or in another tab. Default false.
+   */
+  warnOnLeave?: boolean;
+  /**
+   * What happens to a run that works here when the page closes its last handle, because a route changed for example. `false`: it is
+   * held, as if the page had been closed. `true`: it goes on as long as the page lives, and the workspace is let go when nothing works
+   * any more; `close()` has resolved by then. A handle that is opened meanwhile is the same `Workspace`. Default false.
+   */
+  keepAlive?: boolean;
   /** Where events go besides the Workspace. Default: `document`, where there is one; `null`: nowhere. */
   target?: EventTarget | null;
   /** Who works here: sessions belong to one. Default: `{ subject: "local" }`. `null`: nobody, and then no session can be reached. */
@@ -272,7 +283,7 @@ export interface Workspace extends EventTarget {
    * Starts the agent. Without a provider, or without the key that it needs, it starts too, and each run fails with
    * `not_configured`.
    *
-   * @throws {LodgerError} `already_running` (here, or in another tab: the message has its title), `insecure_context`,
+   * @throws {LodgerError} `already_running` (`ifRunning: "reject"`; in another tab: the message has its title), `insecure_context`,
    * `ownership_lost`, `storage_unavailable`, `storage_blocked`, `storage_failed`, `quota_exceeded`,
    * `newer_version`.
    */
@@ -319,8 +330,10 @@ export interface Workspace extends EventTarget {
   /**
    * A run that a lost page left goes on, under its own id: finished tools are not run again, the answer that was cut is
    * asked for again and takes the place of what was shown of it. A run that works already is given as it is. After a failed run
-   * a new one goes on from where it broke: tools that have ended are not run again, the call that failed is made again.
-   * By the id of a run alone it is the session that the run began in: a fork goes on by its own `sessionId`.
+   * a new one goes on from where it broke: tools that have ended are not run again, the call that failed is made again. After one that
+   * was interrupted a new one goes on too (*Continue* after *Stop*): what was shown stays, and the rest of it is asked for.
+   * By the id of a run alone it is the session that the run began in: a fork goes on by its own `sessionId`. A session that its page
+   * or provider has failed takes this and `sendMessage`, and is recovered by that. One that was stopped wants `sessions.restart`.
    *
    * @throws {LodgerError} `nothing_to_resume` (no run, or the last one has ended well), `not_running`.
    */
@@ -394,10 +407,12 @@ export interface Workspace extends EventTarget {
   close(): Promise<void>;
 
   addEventListener<K extends keyof WorkspaceEvents>(type: K, listener: (event: CustomEvent<WorkspaceEvents[K]>) => void, options?: AddEventListenerOptions | boolean): void;
-  addEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: AddEventListenerOptions | boolean): void;
+  addEventListener<T extends string>(type: OtherEvent<T>, listener: EventListenerOrEventListenerObject | null, options?: AddEventListenerOptions | boolean): void;
   removeEventListener<K extends keyof WorkspaceEvents>(type: K, listener: (event: CustomEvent<WorkspaceEvents[K]>) => void, options?: EventListenerOptions | boolean): void;
-  removeEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: EventListenerOptions | boolean): void;
+  removeEventListener<T extends string>(type: OtherEvent<T>, listener: EventListenerOrEventListenerObject | null, options?: EventListenerOptions | boolean): void;
 }
+/** An event of the page's own: what begins with `agent:` is one of `WorkspaceEvents`, or there is none. */
+type OtherEvent<T extends string> = T extends `agent:${string}` ? keyof WorkspaceEvents : T;
 
 /** `Suspended`: its run waits for a person. `Error`: the harness itself is lost; start it again. */
 export type Lifecycle = "Stopped" | "Starting" | "Running" | "Suspended" | { Error: string };
@@ -533,14 +548,14 @@ export interface AgentConfig {
    * place of what was shown. Default true.
    */
   retry?: { cut?: boolean };
-  /** What happens to a run that a lost page left in `default`: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
+  /** What happens to a run that a lost page left, in any session: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
   /**
-   * When the agent runs already: `"reject"` with `already_running`. `"join"`: here that is fine; where another tab runs it, this
-   * one follows, and goes on with what it was at when that tab crashes, is closed or is put to sleep, not after `stopAgent()`.
+   * When the agent runs already. `"join"`: here that is fine; where another tab runs it, this one follows, and goes on with what it
+   * was at when that tab crashes, is closed or is put to sleep, not after `stopAgent()`. `"reject"`: with `already_running`.
    * `"takeover"`: a person wants it here, as configured here; the other tab is asked to let go, and loses it where it hangs. From
-   * then on it is as joined. Of several that take over at once one gets it, and the others are as joined. A tab that takes over goes on with the runs of its operator. In the tab that runs the agent both
-   * change nothing: `configureAgent` does. Default `"reject"`.
+   * then on it is as joined. Of several that take over at once one gets it, and the others are as joined. A tab that takes over goes on with the runs of its operator. In the tab that runs the agent
+   * `"join"` and `"takeover"` change nothing: `configureAgent` does. Default `"join"`; `invoke("start_agent")` refuses.
    */
   ifRunning?: "reject" | "join" | "takeover";
 }
@@ -554,14 +569,19 @@ export interface Budget { turns?: number; inputTokens?: number; outputTokens?: n
 export type Provider = ModelApi | CustomProvider;
 
 /** A model API, asked from the page with `fetch`. Its `model` is needed for all kinds but `anthropic`. */
-export interface ModelApi {
-  /** `openai` is Chat Completions; `openai-compatible` needs a `preset` or a `baseUrl`. */
-  kind: "anthropic" | "openai" | "openai-responses" | "xai" | "ollama" | "openai-compatible";
-  /**
-   * Of `openai-compatible`: `openrouter`, `groq`, `deepseek`, `mistral`, `lmstudio`, `llamacpp`, `vllm`, `ollama`: where
-   * the server is, and its habits. Of `xai`: `chat` for Chat Completions in place of Responses.
-   */
-  preset?: string;
+export type ModelApi =
+  | (ApiOptions & { kind: "anthropic"; preset?: never; model?: string })
+  | (ApiOptions & { kind: "openai" | "openai-responses" | "ollama"; preset?: never; model: string })
+  | (ApiOptions & { kind: "xai"; /** For Chat Completions in place of Responses. */ preset?: "chat"; model: string })
+  | (ApiOptions & { kind: "openai-compatible"; preset?: Preset; model: string });
+/** Where the server of an `openai-compatible` provider is, and its habits. */
+export type Preset = "openrouter" | "groq" | "deepseek" | "mistral" | "lmstudio" | "llamacpp" | "vllm" | "ollama";
+
+/** A model API of which no model has to be chosen yet: what `keys` takes. */
+export type UnchosenApi = ApiOptions & { kind: ModelApi["kind"]; preset?: Preset | "chat"; model?: string };
+
+/** What is said of a model API. `openai` is Chat Completions; `openai-compatible` needs a `preset` or a `baseUrl`. */
+export interface ApiOptions {
   /**
    * Kept in memory only; blanks and line breaks at its ends are left out, as `fetch` does. A function is asked before a
    * call, and with `refused` after the last key got a 401. Without one, the vault's key is taken (`Workspace.keys`):
@@ -584,7 +604,6 @@ export interface ModelApi {
   allowHttp?: boolean;
   /** Anthropic's `anthropic-version`. */
   apiVersion?: string;
-  model?: string;
   /**
    * Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each; 600,000 to the head for a
    * server that needs no key: it may load a model first). `runMs` is for the whole run, tools, waits and a person's
@@ -803,8 +822,10 @@ export interface Message {
    */
   versions?: string[];
 }
-export type Part = TextPart | FilePart | ToolCallPart;
-export interface TextPart { type: "text" | "thinking"; text: string }
+export type Part = TextPart | ThinkingPart | FilePart | ToolCallPart;
+export interface TextPart { type: "text"; text: string }
+/** What a model has thought, as far as its provider shows it. */
+export interface ThinkingPart { type: "thinking"; text: string }
 /**
  * A file that came with a message: `ws.file(fileId)` has its bytes. `gone`: they are lost, as a request of its conversation has
  * noticed. The model is told so in its place, until the same file is sent again.
@@ -839,7 +860,7 @@ export interface View {
 export interface Snapshot {
   /**
    * `loading`: until the first listener has heard of something else. `submitted`: accepted, no text yet. `waiting`: for a person.
-   * `held`: a lost page left a run, `resume()` goes on with it (in a session of its own after `sessions.recover`); or it is benched.
+   * `held`: a lost page left a run, `resume()` goes on with it; or it is benched.
    */
   status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
   messages: readonly Message[];
@@ -940,6 +961,17 @@ export interface Tool<S = JsonSchema> {
   /** Whether a call that was lost took effect: its result, or `null`. Asked before `onResume` counts. */
   lookup?(args: OutputOf<S>, context: { toolCallId: string }): { result: unknown } | null | Promise<{ result: unknown } | null>;
 }
+/** A Standard Schema that can give a JSON Schema: by the standard (zod 4.2), or by a method of its own (zod 4, ArkType). */
+export type SchemaWithJson = StandardSchema<any> & ({ readonly "~standard": { readonly jsonSchema: object } } | { toJSONSchema(): unknown } | { toJsonSchema(): unknown });
+
+/**
+ * The calls of these tools, each with its arguments and its result: `part as ToolCallOf<typeof tools>`, where `tools` is a map of
+ * what was registered, by name. What a page shows of a call may still be coming, or be what no schema has checked.
+ */
+export type ToolCallOf<T extends { readonly [name: string]: { inputSchema: unknown; execute?(...args: any): unknown } }> = {
+  [K in keyof T & string]: Omit<ToolCallPart, "tool" | "arguments" | "result"> & { tool: K; arguments: OutputOf<T[K]["inputSchema"]>; result?: T[K] extends { execute(...args: any): infer R } ? Awaited<R> : unknown };
+}[keyof T & string];
+
 /** The part of standardschema.dev that counts here: zod 4, ArkType and others are such schemas. */
 export interface StandardSchema<O = unknown> {
   readonly "~standard": {
@@ -1076,7 +1108,7 @@ export interface Tools {
    *
    * @throws {LodgerError} `duplicate_tool`, `invalid_tool`, `invalid_schema`.
    */
-  register<S = JsonSchema>(tool: Tool<S>, options?: { replace?: boolean; signal?: AbortSignal }): () => void;
+  register<const S extends (JsonSchema & { readonly "~standard"?: never }) | SchemaWithJson = JsonSchema>(tool: Tool<S>, options?: { replace?: boolean; signal?: AbortSignal }): () => void;
   /** Whether there was such a tool. */
   unregister(name: string): boolean;
   /** All tools, in order of registration. */
@@ -1209,6 +1241,14 @@ export interface SessionState {
   /** It is benched, since then; absent where it is not. */
   suspended?: boolean;
   suspendedAt?: number;
+  /** What it is called where it has no `display_name`: the first words that were said in it. */
+  title?: string;
+  /** A run of it is held: a lost page left it, or it is benched. */
+  held?: boolean;
+  /** A run of it waits for a person: for an answer to a question, or to a call that was handed to the page. */
+  waiting?: boolean;
+  /** Who answers it now, while an agent runs: a name in `providers` or the kind of the main provider, and its model. In lists and `status`. */
+  answered_by?: { provider: string | null; model: string | null };
   /** What its runs have used up, cleared conversations included. */
   usage?: Usage;
   /** When it was archived; its next run ends that. */
@@ -1221,6 +1261,42 @@ export interface SessionState {
    */
   damaged?: { seq: number; why: string };
   [field: string]: unknown;
+}
+
+/** A message as another library has it: with a `role` and a `content` or `parts` of its own, or an item of OpenAI's Responses. */
+export type ForeignMessage = { role: string; content?: unknown; parts?: readonly unknown[]; [member: string]: unknown } | { type: string; role?: undefined; [member: string]: unknown };
+
+/** A session that was found. */
+export interface SessionHit { session: SessionState; messageId?: string; excerpt?: string }
+
+/** The sessions of a workspace as a store. */
+export interface SessionsView {
+  /** Calls the listener at once, then once for all that changes in one go. Gives the function that ends it. */
+  subscribe(listener: (snapshot: SessionsSnapshot) => void): () => void;
+  getSnapshot(): SessionsSnapshot;
+}
+export interface SessionsSnapshot {
+  /** `error`: they could not be read, and `sessions` are those that were known. */
+  status: "loading" | "ready" | "error";
+  /** The last changed first. What did not change is the same object as before. */
+  sessions: readonly SessionItem[];
+  error?: ErrorInfo;
+}
+export interface SessionItem {
+  id: string;
+  /** Its `display_name`, else the first words that were said in it, else its id. */
+  title: string;
+  /**
+   * What goes on in it. `waiting`: for a person. `held`: a page went away in the middle of a run. `failed`: its provider or an operator
+   * has failed it. A session that was launched and has not worked yet is `idle`. `sessions.activity()` tells more of a run.
+   */
+  activity: "working" | "waiting" | "idle" | "held" | "benched" | "starting" | "stopping" | "stopped" | "failed" | "archived" | "damaged";
+  /** Something in it waits for a person. */
+  needsYou: boolean;
+  /** Something was said in it since a person looked at it. This browser keeps that for the page, in `localStorage`. */
+  unread: boolean;
+  session: SessionState;
+  hmac_status: HmacStatus;
 }
 
 /** What goes on: it works and says something; it is there and waits; it is over or lost. */
@@ -1287,19 +1363,23 @@ export interface JournalRow {
 export interface Sessions {
   /**
    * Begins a session, owned by the present operator. `id`: one that no session has (`session_exists`), of at most 256 bytes and not
-   * "all"; without one it is made of project, provider and time, and numbered where two are alike. `displayName`: up to 64 ASCII
-   * letters, digits, spaces, `-` and `_`. `provider`: a name in `providers`, which this session keeps to; while that has no key the
+   * "all"; without one it is made of project, provider and time, and numbered where two are alike. `displayName`: up to 200
+   * characters of any language, without line ends and what turns the direction of text. `provider`: a name in `providers`, which this session keeps to; while that has no key the
    * session is `starting`, and prompts wait, in this page only. Without a name it is the main provider, whose key nothing waits for:
    * the session is `running`, and a prompt is refused with `not_configured`.
    *
-   * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. Texts and
-   * tool calls are taken; thinking is shown, but sent to nobody; files are refused. Messages get ids of their own; answers in a row
+   * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. The shapes of
+   * the AI SDK (`UIMessage`, `ModelMessage`), of OpenAI (chat, Responses) and of Anthropic are taken too. Texts and
+   * tool calls are taken; thinking is shown, but sent to nobody; files, and instructions of a system, are refused with their place. Messages get ids of their own; answers in a row
    * become one. A message without an answer gets an empty, interrupted one, and so does a tool call without an end.
    *
    * @throws {LodgerError} `session_exists`, `not_running`, `invalid_config`; `invalid_arguments`, of `messages` with the place.
    */
-  launch(options?: { id?: string; displayName?: string; projectId?: string; provider?: string; messages?: readonly (Pick<Message, "role" | "parts"> & Partial<Message>)[] }): Promise<SessionState>;
-  /** `sendMessage` to a session; `exit`, `quit`, `/exit` and `/quit` stop it instead, and then there is no run. */
+  launch(options?: { id?: string; displayName?: string; projectId?: string; provider?: string; messages?: readonly ((Pick<Message, "role" | "parts"> & Partial<Message>) | ForeignMessage)[] }): Promise<SessionState>;
+  /**
+   * `sendMessage` to a session; `exit`, `quit`, `/exit` and `/quit` stop it instead, and then there is no run. One that has failed
+   * refuses it (`invalid_transition`) until `recover`; `sendMessage` recovers it.
+   */
   prompt(id: string, input: UserInput, options?: SendOptions): Promise<{ runId: string | null }>;
   /** How a session stands. A session that was changed from outside is shown as it is stored. */
   status(id: string): Promise<{ session: SessionState; hmac_status: HmacStatus }>;
@@ -1320,14 +1400,25 @@ export interface Sessions {
   list(): Promise<SessionState[]>;
   list(options: { withVerification: true }): Promise<{ session: SessionState; hmac_status: HmacStatus }[]>;
   /**
-   * Those of the list, archived ones too, whose title has each of these words, in any order and case. A title is `display_name`,
-   * else the id.
+   * All sessions as a store, which follows what happens to them in any tab. It is shaped for `useSyncExternalStore` and Svelte's stores;
+   * the same one each time. What reads it is loaded when it is asked for; until the list was read it is `loading`.
    */
-  search(query: string): Promise<SessionState[]>;
+  view(): SessionsView;
+  /** A person has seen what was said in a session. What a `view(id)` shows in a visible page is seen by that. */
+  markRead(id: string): void;
+  /**
+   * Those in which each of these words was said, in any order and case, or whose title has them; the last changed first. A title is
+   * `display_name`, else `title`, else the id. Of archived ones it is the title alone. `messageId`: the newest message that has all of
+   * them, and `excerpt`: its text around the first. All conversations are read for it, a page at a time; `signal` ends that.
+   *
+   * @throws {LodgerError} `invalid_arguments`, `aborted`
+   */
+  search(query: string, options?: { signal?: AbortSignal }): Promise<SessionHit[]>;
   rename(id: string, displayName: string): Promise<SessionState>;
   /**
    * Removes a session, whose run is interrupted: nobody finds it any more, and after ten seconds nothing is left of it. A session
-   * that was changed from outside goes at once, for any operator.
+   * that was changed from outside goes at once, for any operator. `default` goes at once too, with what it has used up and what was
+   * always allowed in it, and begins anew: there is one as long as an agent runs.
    */
   remove(id: string): Promise<void>;
   /** Brings a session back that was removed within the last ten seconds. */
@@ -1360,13 +1451,14 @@ export interface Sessions {
   runOnce<S = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy">): Promise<TaskDone & { value?: OutputOf<S> }>;
   /**
    * The session in a file. `journal` (default): all of it, line by line as JSON, with its files, receipts, handoffs, hashes and
-   * signatures, for `import` and `replay`; it holds what was said, and no key. `markdown` and `json`: the conversation, for people.
+   * signatures, for `import` and `replay`; it holds what was said, and no key. `markdown`, `json` and `html`: the conversation, for people; `html` is one file with all that was attached, in
+   * which nothing runs and nothing is fetched.
    * What is written while it is read is not in it. A journal of 100 MB needs the memory of a page of it. Of a damaged session it has
    * what is stored, and says where it is damaged; no import takes such a file.
    *
    * @throws {LodgerError} `session_not_found`, `corrupt`: its rows are another session's.
    */
-  export(id: string, options?: { format?: "journal" | "markdown" | "json" }): Promise<Blob>;
+  export(id: string, options?: { format?: "journal" | "markdown" | "json" | "html" }): Promise<Blob>;
   /**
    * Takes in a session from a file of `export`, whole or not at all: it is checked to its end before anything is written. It
    * belongs to the present operator, is answered by the provider that is asked first (a `fork` of it with `provider` by that one),
@@ -1479,13 +1571,13 @@ export interface Keys {
    *
    * @throws {LodgerError} `invalid_config`: it is no provider.
    */
-  validate(provider: Provider): Promise<{ ok: boolean; error?: ErrorInfo }>;
+  validate(provider: UnchosenApi | CustomProvider): Promise<{ ok: boolean; error?: ErrorInfo }>;
   /**
    * The models that a provider offers, in its order.
    *
    * @throws {LodgerError} `invalid_config`, and what `validate` would say.
    */
-  models(provider: Provider): Promise<{ id: string; name?: string }[]>;
+  models(provider: UnchosenApi | CustomProvider): Promise<{ id: string; name?: string }[]>;
 }
 
 // ---------------------------------------------------------------- events
@@ -1518,6 +1610,12 @@ export interface WorkspaceEvents {
    * end that a holder wrote and could tell nobody is told when the next holder is there, without `seq`.
    */
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
+  /**
+   * Something has happened to a session: `change` is the type of an event of `sessions.events()`, as `launched`, `renamed`, `removed`,
+   * `restored`, `stopped`, `restarted`, `recovered`, `failed`, `benched`, `played`, `archived`, `cleared`, `forked`, `imported`, `salvaged`.
+   * What a run does, its own events tell. Every tab hears it, also where no agent runs.
+   */
+  "agent:session-changed": Detail & { sessionId: string; change: string };
   /**
    * A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. `kind: "offline"`:
    * the browser has no network, and the run waits for it; that counts as no try. A provider on this machine (`localhost`, `127.…`)

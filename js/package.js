@@ -4,16 +4,17 @@
 // module (`instance.js`), what a workspace does (`client/workspace.js`).
 
 import { overPort } from "./tabs/channel.js";
-import { operatorOf, revive, shut, Workspace } from "./client/workspace.js";
+import { operatorOf, revive, shut, Workspace, worksHere } from "./client/workspace.js";
 import { inOneTask, pageTitle, told } from "./host/env.js";
-import { failure, onlyKnown } from "./protocol/error.js";
+import { explained, failure, onlyKnown } from "./protocol/error.js";
+import { seenKey } from "./client/view.js";
 import { LIMITS } from "./protocol/json.js";
 import { createInstances } from "./instance.js";
 import { commandArguments, noWorkspace } from "./client/invoke.js";
 import { STOPPED } from "./protocol/status.js";
 
 // Those that stay as they are while a workspace is open; the last one is of the moment in which it is opened.
-const LASTING = ["storage", "durability", "pageTools", "target", "operator", "limits", "host", "now"];
+const LASTING = ["storage", "durability", "pageTools", "target", "operator", "limits", "host", "now", "warnOnLeave", "keepAlive"];
 const OPTIONS = [...LASTING, "onStorageLost"];
 // Of those that are objects, what makes two of them the same.
 const MEMBERS = { operator: ["subject", "issuer", "expiresAt"], limits: Object.keys(LIMITS) };
@@ -54,7 +55,12 @@ export function createPackage(glue, locate, makeWorker) {
 
   async function openWorkspace(name, given = {}) {
     checkName(name, "openWorkspace");
-    const options = checkOptions(given);
+    let options;
+    try {
+      options = checkOptions(given);
+    } catch (error) {
+      return explained(error);
+    }
     if (options.host === "worker" && !makeWorker) throw failure("invalid_config", "openWorkspace: here is no worker for a host.", 'Leave host out, or set it to "page".');
     while (records.get(name)?.ending) await records.get(name).ending;
     const record = records.get(name) ?? newRecord(name, options);
@@ -90,7 +96,10 @@ export function createPackage(glue, locate, makeWorker) {
       operator: options.operator,
       limits: options.limits,
       sure: options.host === "worker" && options.onStorageLost === "reject",
-      release: () => giveBack(name, record),
+      warnOnLeave: options.warnOnLeave,
+      lasts: options.storage === "indexeddb",
+      release: () => giveBack(record),
+      onRest: () => record.leases || giveBack(record),
       onEnd: () => {
         if (records.get(name) === record) records.delete(name);
       },
@@ -100,13 +109,16 @@ export function createPackage(glue, locate, makeWorker) {
     return record;
   }
 
-  function giveBack(name, record) {
+  function giveBack(record) {
+    const { options, workspace } = record;
     if (record.leases > 0) record.leases--;
     if (record.leases > 0) return Promise.resolve();
     record.letting ??= new Promise((resolve) => {
       inOneTask(() => {
         record.letting = null;
-        if (record.leases === 0) record.ending ??= shut(record.workspace);
+        // What works goes on as long as this page lives, where the page wants that: it is let go when nothing does.
+        const stays = record.leases > 0 || (options.keepAlive && worksHere(workspace));
+        if (!stays) record.ending ??= shut(workspace);
         resolve(record.ending);
       });
     });
@@ -119,6 +131,7 @@ export function createPackage(glue, locate, makeWorker) {
     await record?.ending;
     await init();
     await glue.delete_workspace(name, record?.options.storage ?? "indexeddb");
+    forget(name);
     // A host that stores nothing hears of it only here.
     if (record) await shut(record.workspace, { code: "workspace_deleted", message: "The workspace was deleted.", hint: "Open it again to begin anew." });
   }
@@ -127,7 +140,7 @@ export function createPackage(glue, locate, makeWorker) {
 
   let initialized = null; // the workspace that invoke itself opened
 
-  const current = () => [...records.values()].findLast((record) => record.ready && !record.ending)?.workspace;
+  const current = () => [...records.values()].findLast((record) => record.ready && record.leases && !record.ending)?.workspace;
 
   async function invoke(command, args) {
     const checked = commandArguments(command, args);
@@ -147,17 +160,26 @@ export function createPackage(glue, locate, makeWorker) {
   return { init, openWorkspace, deleteWorkspace, invoke };
 }
 
+/** What a page keeps of a workspace beside its database. */
+function forget(name) {
+  try {
+    localStorage.removeItem(seenKey(name));
+  } catch {
+    // There is no such storage.
+  }
+}
+
 function checkName(name, what) {
   if (typeof name !== "string" || !name) throw failure("invalid_arguments", `${what}: the name must be a string that is not empty.`);
 }
 
 function checkOptions(given) {
   onlyKnown(given, OPTIONS, "openWorkspace's options", "invalid_config");
-  const { storage = "indexeddb", durability = "relaxed", pageTools = true, target = globalThis.document ?? null, operator, limits = {}, host = "page", now, onStorageLost = "open" } = given;
+  const { storage = "indexeddb", durability = "relaxed", pageTools = true, target = globalThis.document ?? null, operator, limits = {}, host = "page", now, onStorageLost = "open", warnOnLeave = false, keepAlive = false } = given;
   const refuse = (name, wanted) => failure("invalid_config", `openWorkspace: ${name} must be ${wanted}.`);
   if (storage !== "indexeddb" && storage !== "memory") throw refuse("storage", '"indexeddb" or "memory"');
   if (durability !== "relaxed" && durability !== "strict") throw refuse("durability", '"relaxed" or "strict"');
-  if (typeof pageTools !== "boolean") throw refuse("pageTools", "true or false");
+  for (const [name, flag] of Object.entries({ pageTools, warnOnLeave, keepAlive })) if (typeof flag !== "boolean") throw refuse(name, "true or false");
   if (target !== null && typeof target?.dispatchEvent !== "function") throw refuse("target", "an EventTarget or null");
   onlyKnown(limits, MEMBERS.limits, "openWorkspace's limits", "invalid_config");
   for (const [name, limit = 1] of Object.entries(limits)) {
@@ -168,7 +190,7 @@ function checkOptions(given) {
   if (onStorageLost !== "open" && onStorageLost !== "reject") throw refuse("onStorageLost", '"open" or "reject"');
   if (host === "worker" && now) throw refuse("now", 'absent with host: "worker"');
   const all = Object.fromEntries(MEMBERS.limits.map((name) => [name, limits[name] ?? LIMITS[name]]));
-  return { storage, durability, pageTools, target, operator, limits: all, host, now, onStorageLost };
+  return { storage, durability, pageTools, target, operator, limits: all, host, now, onStorageLost, warnOnLeave, keepAlive };
 }
 
 const alike = (a, b, members) => a === b || (a && b && members.every((member) => a[member] === b[member]));

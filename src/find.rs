@@ -100,6 +100,11 @@ pub fn unseen(c: char) -> bool {
     }
 }
 
+/// Whether a character turns the direction of the text around it.
+pub fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,8 +55,10 @@ export async function invokeOn(workspace, command, args, request) {
   }
   const on = group ? workspace[group] : workspace;
   if (!on[method]) return request(method);
+  // The words of the shell that has these commands: a start of what runs already is refused.
+  const whole = command === "start_agent" ? { ifRunning: "reject", ...checked } : checked;
   const given = (option) => members.filter((member) => member.option === option).map(({ name }) => [name, checked[name]]);
-  const values = all ? [checked] : given(false).map(([, value]) => value);
+  const values = all ? [whole] : given(false).map(([, value]) => value);
   const value = await on[method](...values, ...(options < 0 ? [] : [Object.fromEntries(given(true))]));
   if (!(value instanceof Run)) return value;
   const { runId, status, acceptedAt } = value;

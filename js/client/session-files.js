@@ -4,7 +4,7 @@
 // transcripts for people. Promises: of a file of any size no more than a few megabytes are held at a time, except a line
 // that is longer. What does not come in whole is taken back. Leaves to others: whether a file is what it says.
 
-import { failure, onlyKnown } from "../protocol/error.js";
+import { failure, late, onlyKnown } from "../protocol/error.js";
 
 /** How long a line may be: what `src/session/carry` takes. */
 const LINE = 32 * 2 ** 20;
@@ -15,7 +15,7 @@ const PIECE = 3 * 2 ** 18;
 /** How many messages are asked for at a time. */
 const PAGE = 100;
 
-const FORMATS = { journal, markdown, json };
+const FORMATS = { journal, markdown, json, html: page };
 
 /** @returns {Promise<Blob>} */
 export async function exportSession(workspace, command, id, options = {}) {
@@ -206,10 +206,15 @@ async function json(workspace, command, id) {
   return new Blob([JSON.stringify(await told(workspace, id), null, 2), "\n"], { type: "application/json" });
 }
 
+async function page(workspace, command, id) {
+  const { html } = await late(import("./html.js"));
+  return html(await told(workspace, id), (file) => workspace.file(file).catch(lost), base64);
+}
+
 async function markdown(workspace, command, id) {
   const { session, messages } = await told(workspace, id);
   const facts = [["Session", session.id], ["Status", session.status], ["Operator", session.operator_subject], ["Model", session.model_id ?? session.provider_id], ["Started", session.started_at], ["Last activity", session.last_activity_at]];
-  const lines = [`# ${inLine(session.display_name ?? session.id)}`, "", ...facts.filter(([, fact]) => fact).map(([name, fact]) => `- ${name}: ${inLine(fact)}`), ""];
+  const lines = [`# ${inLine(session.display_name ?? session.title ?? session.id)}`, "", ...facts.filter(([, fact]) => fact).map(([name, fact]) => `- ${name}: ${inLine(fact)}`), ""];
   for (const message of messages) {
     const who = message.role === "user" ? "Person" : message.role === "assistant" ? "Assistant" : "Gap";
     const how = message.status === "complete" ? "" : ` (${message.status})`;

@@ -1,4 +1,4 @@
-// A session as a user interface draws it: one snapshot, folded from what the host tells.
+// A session as a user interface draws it: one snapshot, folded from what the host tells. And what all such stores are.
 //
 // Promises: a snapshot never changes. What did not change keeps its identity in the next one (messages, their parts,
 // values inside). A piece of streaming text costs one concatenation, and copies are made at most once per snapshot
@@ -25,23 +25,19 @@ export function share(last, next) {
   return same ? last : next;
 }
 
+/** Where a page keeps when each session of a workspace was last looked at. */
+export const seenKey = (workspace) => `lodger:seen:${workspace}`;
+
 function report(error) {
   if (typeof globalThis.reportError === "function") globalThis.reportError(error);
   else console.error(error);
 }
 
-export class SessionView {
-  #messages = [];
-  #index = new Map(); // message id -> place
-  #calls = new Map(); // tool call id -> message id
-  #state = { status: "loading" };
-  #holder = false;
+/** A store as user interfaces take it. A listener hears the snapshot at once, then once for all that changes in one go. */
+export class Store {
   #snapshot = null;
-  // What was made since the last snapshot and may therefore still be changed in place.
-  #fresh = new Set();
   #listeners = new Set();
   #notifying = false;
-  #copied = 0; // how many parts the last copied list had
 
   constructor() {
     this.subscribe = (listener) => {
@@ -50,15 +46,61 @@ export class SessionView {
       this.#tell(entry, this.getSnapshot());
       return () => void this.#listeners.delete(entry);
     };
-    this.getSnapshot = () => {
-      if (!this.#snapshot) {
-        const { status, error, permissions = EMPTY, queue = EMPTY } = this.#state;
-        this.#snapshot = { status, messages: this.#messages, permissions, queue, holder: this.#holder };
-        if (error) this.#snapshot.error = error;
-        this.#fresh.clear();
-      }
-      return this.#snapshot;
-    };
+    this.getSnapshot = () => (this.#snapshot ??= this.make());
+  }
+
+  /** Whether anybody looks at it. */
+  get watched() {
+    return this.#listeners.size > 0;
+  }
+
+  /** The next snapshot is another one. */
+  changed() {
+    this.#snapshot = null;
+    if (this.#notifying || !this.watched) return;
+    this.#notifying = true;
+    this.soon(() => {
+      this.#notifying = false;
+      const snapshot = this.getSnapshot();
+      for (const entry of [...this.#listeners]) if (this.#listeners.has(entry)) this.#tell(entry, snapshot);
+    });
+  }
+
+  /** One notice for all that comes in one go. A promise, because fake timers may hold a queueMicrotask back. */
+  soon(tell) {
+    Promise.resolve().then(tell);
+  }
+
+  #tell(entry, snapshot) {
+    if (entry.told === snapshot) return;
+    entry.told = snapshot;
+    try {
+      entry.listener(snapshot);
+    } catch (error) {
+      report(error);
+    }
+  }
+}
+
+export class SessionView extends Store {
+  #messages = [];
+  #index = new Map(); // message id -> place
+  #calls = new Map(); // tool call id -> message id
+  #state = { status: "loading" };
+  #holder = false;
+  // What was made since the last snapshot and may therefore still be changed in place.
+  #fresh = new Set();
+  #copied = 0; // how many parts the last copied list had
+
+  make() {
+    const { status, error, permissions = EMPTY, queue = EMPTY } = this.#state;
+    this.#fresh.clear();
+    return { status, messages: this.#messages, permissions, queue, holder: this.#holder, ...(error && { error }) };
+  }
+
+  soon(tell) {
+    if (this.#copied > MANY) inOneTask(tell);
+    else super.soon(tell);
   }
 
   history(messages) {
@@ -70,7 +112,7 @@ export class SessionView {
     this.#index = new Map(next.map(({ id }, i) => [id, i]));
     this.#calls.clear();
     for (const message of next) this.#note(message);
-    this.#changed();
+    this.changed();
   }
 
   /** A message that is new or has changed; `from`: its parts before this one are as they were. */
@@ -81,7 +123,7 @@ export class SessionView {
     if (place !== undefined && shared === this.#messages[place]) return;
     this.#put(place, shared);
     this.#note(shared);
-    this.#changed();
+    this.changed();
   }
 
   /** This message, and all after it, left the conversation. */
@@ -92,20 +134,20 @@ export class SessionView {
       this.#index.delete(message.id);
       for (const { toolCallId } of message.parts) this.#calls.delete(toolCallId);
     }
-    this.#changed();
+    this.changed();
   }
 
   state(state) {
     const next = share(this.#state, state);
     if (next === this.#state) return;
     this.#state = next;
-    this.#changed();
+    this.changed();
   }
 
   holder(holder) {
     if (holder === this.#holder) return;
     this.#holder = holder;
-    this.#changed();
+    this.changed();
   }
 
   chunk({ messageId, runId, part, offset, text, kind }) {
@@ -119,7 +161,7 @@ export class SessionView {
     const next = (offset === shown.length ? shown : shown.slice(0, offset)) + text;
     if (this.#fresh.has(old) && old.type === kind) old.text = next;
     else this.#fresh.add((parts[part] = { type: kind, text: next }));
-    this.#changed();
+    this.changed();
   }
 
   toolCall({ toolCallId, tool, status, arguments: args, progress, result, error }) {
@@ -134,7 +176,7 @@ export class SessionView {
     const shared = share(old, next);
     if (shared === old) return;
     this.#parts(messageId)[place] = shared;
-    this.#changed();
+    this.changed();
   }
 
   #note(message) {
@@ -164,29 +206,5 @@ export class SessionView {
       this.#own()[place] = message;
     }
     return message.parts;
-  }
-
-  #changed() {
-    this.#snapshot = null;
-    if (this.#notifying || !this.#listeners.size) return;
-    this.#notifying = true;
-    const tell = () => {
-      this.#notifying = false;
-      const snapshot = this.getSnapshot();
-      for (const entry of [...this.#listeners]) if (this.#listeners.has(entry)) this.#tell(entry, snapshot);
-    };
-    // One notice for all that comes in one go. A promise, because fake timers may hold a queueMicrotask back.
-    if (this.#copied > MANY) inOneTask(tell);
-    else Promise.resolve().then(tell);
-  }
-
-  #tell(entry, snapshot) {
-    if (entry.told === snapshot) return;
-    entry.told = snapshot;
-    try {
-      entry.listener(snapshot);
-    } catch (error) {
-      report(error);
-    }
   }
 }

@@ -11,11 +11,11 @@
 import { attach } from "./attach.js";
 import { Functions } from "./functions.js";
 import { inOneTask } from "../host/env.js";
-import { LodgerError, errorInfo, failure, late, onlyKnown } from "../protocol/error.js";
+import { LodgerError, errorInfo, explained, failure, late, onlyKnown } from "../protocol/error.js";
 import { invokeOn } from "./invoke.js";
 import { checked, isPlain, LIMITS } from "../protocol/json.js";
 import { Run, RunText } from "./run.js";
-import { SessionView } from "./view.js";
+import { SessionView, Store, seenKey, share } from "./view.js";
 import { STOPPED } from "../protocol/status.js";
 
 /** The functions of a tool, as the page gives them. */
@@ -32,6 +32,8 @@ export let shut;
 export let revive;
 /** Who works in a workspace; undefined: the page has not said. */
 export let operatorOf;
+/** Whether a run is at work in a workspace, in this tab. */
+export let worksHere;
 
 export class Workspace extends EventTarget {
   #name;
@@ -39,6 +41,9 @@ export class Workspace extends EventTarget {
   #connect;
   #release;
   #onEnd;
+  #onRest;
+  #warns;
+  #lasts;
 
   #link = null; // whose messages count; a new object with each host
   #channel = null;
@@ -53,6 +58,7 @@ export class Workspace extends EventTarget {
   #runs = new Map(); // run id -> RunText, until it ends
   #begun = new Map(); // run id -> { sessionId, epoch, asked } of the first that was heard of it, until its end
   #views = new Map(); // session id -> { view, api }
+  #list = null; // the store of all sessions, once the page has asked for it
   #followers = new Map(); // session id -> the readers that want to hear that its journal has grown
   #status = STOPPED;
   #told = STOPPED; // the status that the last event told of
@@ -65,7 +71,7 @@ export class Workspace extends EventTarget {
   #expiry; // when that one's time is over
   #events = [];
   #dispatching = false;
-  #leaving = false; // somebody is asked before this page goes away
+  #works = false; // a run is at work here
   #life = (event) => {
     const { type, persisted } = event;
     if (type === "beforeunload") return event.preventDefault();
@@ -91,8 +97,11 @@ export class Workspace extends EventTarget {
    * @param {boolean} [options.sure] it is open only when its host is
    * @param {() => Promise<void>} [options.release] what `close()` does; default: lets go at once
    * @param {() => void} [options.onEnd] it will not open again
+   * @param {() => void} [options.onRest] no run is at work here any more
+   * @param {boolean} [options.warnOnLeave] a person is asked who leaves this page while one is
+   * @param {boolean} [options.lasts] what is stored is kept over a reload
    */
-  constructor(name, { connect, target = globalThis.document ?? null, operator, limits = LIMITS, sure, release, onEnd }) {
+  constructor(name, { connect, target = globalThis.document ?? null, operator, limits = LIMITS, sure, release, onEnd, onRest, warnOnLeave = false, lasts = false }) {
     super();
     this.#name = name;
     this.#connect = connect;
@@ -103,6 +112,9 @@ export class Workspace extends EventTarget {
     this.#sure = sure;
     this.#release = release ?? (() => this.#shut());
     this.#onEnd = onEnd;
+    this.#onRest = onRest;
+    this.#warns = warnOnLeave;
+    this.#lasts = lasts;
     this.tools = this.#makeTools();
     this.pages = this.#makePages();
     this.keys = this.#makeKeys();
@@ -116,6 +128,7 @@ export class Workspace extends EventTarget {
     shut = (workspace, error) => workspace.#shut(error);
     revive = (workspace) => workspace.#open();
     operatorOf = (workspace) => workspace.#operator;
+    worksHere = (workspace) => workspace.#works;
   }
 
   get name() {
@@ -151,7 +164,11 @@ export class Workspace extends EventTarget {
   }
 
   /** A command that sends what a person says, and begins a run: or none, where a host takes the text for something else. */
-  async #say(command, input, options) {
+  #say(...said) {
+    return this.#spoken(...said).catch(explained);
+  }
+
+  async #spoken(command, input, options) {
     const { signal, schema, ...rest } = { ...options };
     if (checkSignal(signal)?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
     const message = typeof input === "string" ? { text: input } : input;
@@ -217,7 +234,12 @@ export class Workspace extends EventTarget {
     if (!entry) {
       const view = new SessionView();
       view.holder(this.#holder);
-      entry = { view, api: { subscribe: view.subscribe, getSnapshot: view.getSnapshot } };
+      const subscribe = (listener) => {
+        const end = view.subscribe(listener);
+        this.#list?.store?.look();
+        return end;
+      };
+      entry = { view, api: { subscribe, getSnapshot: view.getSnapshot } };
       this.#views.set(sessionId, entry);
       this.#watch(sessionId);
     }
@@ -273,6 +295,7 @@ export class Workspace extends EventTarget {
     onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
     const { replace, signal } = options;
     if (tool === null || typeof tool !== "object") throw failure("invalid_tool", "A tool is an object with a name, a description and an inputSchema.");
+    for (const [foreign, ours] of FOREIGN) if (tool[foreign] !== undefined && tool[ours] === undefined) throw failure("invalid_tool", `The tool "${tool.name}" has an unknown member "${foreign}".`, `Write "${ours}".`);
     const { name, inputSchema, validate } = tool;
     const functions = TOOL_FUNCTIONS.map((member) => [member, tool[member]]);
     if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
@@ -409,8 +432,21 @@ export class Workspace extends EventTarget {
     this.#expire();
   }
 
+  /** All sessions. Few pages list them: what reads them is a module of its own. */
+  #listView() {
+    const shown = () => (globalThis.document?.visibilityState === "hidden" ? [] : [...this.#views].filter(([, { view }]) => view.watched).map(([id]) => id));
+    this.#list ??= new LateStore({ sessions: NONE }, async (changed) => {
+      const { SessionsView } = await late(import("./sessions-view.js"));
+      const ask = (name, args) => this.#command(`sessions.${name}`, args);
+      return new SessionsView(this, { ask, shown, key: this.#lasts ? seenKey(this.#name) : undefined, changed }, { share, errorInfo });
+    });
+    this.#list.begin();
+    return this.#list.api;
+  }
+
   /** The new operator sees what that operator may see. Without an operator, nothing is seen. */
   #lookAgain(nobody) {
+    this.#list?.store?.again();
     for (const [id, { view }] of this.#views) {
       if (nobody) view.history([]);
       this.#watch(id);
@@ -446,17 +482,20 @@ export class Workspace extends EventTarget {
     // Benched, or lost with its page; the first session recovers from that by itself.
     const playable = ({ id, suspended, status, recovery_metadata }) => suspended || id === "default" || (status === "failed" && recovery_metadata.recovery_reason === "stale_pid");
     return {
-      launch: async (options) => command("launch", options),
+      launch: async (options) => {
+        if (options?.messages == null) return command("launch", options);
+        const { fromForeign } = await late(import("./foreign.js"));
+        return command("launch", { ...options, messages: fromForeign(options.messages) });
+      },
       prompt: async (id, input, options) => ({ runId: (await this.#say("sessions.prompt", input, { ...options, id }))?.runId ?? null }),
       status: async (id) => command("status", { id }),
       stop: async (id, reason) => command("stop", { id, reason }),
       restart: async (id, reason) => command("restart", { id, reason }),
       recover: async (id, options) => command("recover", { ...options, id }),
       list: async (options) => command("list", options),
-      search: async (query) => {
-        if (typeof query !== "string") throw failure("invalid_arguments", "search needs words: a text.");
-        const words = query.toLowerCase().split(/\s+/);
-        return (await command("list")).filter(({ id, display_name: name }) => words.every((word) => (name ?? id).toLowerCase().includes(word)));
+      search: async (query, options) => {
+        const { searchSessions } = await late(import("./search.js"));
+        return searchSessions(query, options, { list: () => command("list"), history: (page) => this.history(page) });
       },
       rename: async (id, displayName) => command("rename", { id, displayName }),
       remove: async (id) => command("remove", { id }),
@@ -476,6 +515,8 @@ export class Workspace extends EventTarget {
       export: (id, options) => carried("exportSession", id, options),
       import: (file) => carried("importSession", file),
       replay: (file) => carried("replaySession", file),
+      view: () => this.#listView(),
+      markRead: (id) => this.#list?.store?.look(id),
       fork: async (id, options) => command("fork", { ...options, id }),
       salvage: async (id, options) => command("salvage", { ...options, id }),
       verify: async (id) => command("verify", { id }),
@@ -580,7 +621,7 @@ export class Workspace extends EventTarget {
   }
 
   async #command(name, args) {
-    return this.#request(name, args).promise;
+    return this.#request(name, args).promise.catch(explained);
   }
 
   /** What crosses, if that is plain data and no more than the page may give with this command. */
@@ -661,6 +702,7 @@ export class Workspace extends EventTarget {
     for (const text of this.#runs.values()) text.again();
     for (const [runId, first] of this.#begun) this.#ends(runId, first).catch(() => (first.asked = false));
     for (const id of this.#views.keys()) this.#watch(id);
+    this.#list?.store?.again();
     for (const [id, followers] of this.#followers) {
       this.#request("sessions.attach", { id, on: true });
       for (const grown of followers) grown(0);
@@ -727,12 +769,13 @@ export class Workspace extends EventTarget {
     for (const { view } of this.#views.values()) view.holder(holder);
   }
 
-  /** Only as long as a run is at work here: a page that listens for more than that is not kept for the way back. */
+  /** A person is asked only as long as a run is at work here: a page that listens for more than that is not kept for the way back. */
   #stays() {
-    const leaving = this.#holder && this.status().is_streaming;
-    if (leaving === this.#leaving) return;
-    this.#leaving = leaving;
-    globalThis.window?.[leaving ? "addEventListener" : "removeEventListener"]?.("beforeunload", this.#life);
+    const works = this.#holder && this.status().is_streaming;
+    if (works === this.#works) return;
+    this.#works = works;
+    if (this.#warns) globalThis.window?.[works ? "addEventListener" : "removeEventListener"]?.("beforeunload", this.#life);
+    if (!works) this.#onRest?.();
   }
 
   /** The text of a run. Text may come before the reply that tells of the run. */
@@ -862,6 +905,44 @@ const OPTION = { "tools.resolve": "resultBytes", "sessions.import": "none", "ses
 
 // Why a session is none of "all".
 const NOT_MEANT = ["permission_denied", "session_not_found", "invalid_transition"];
+
+/** What other libraries call members of a tool: it is refused while the page waits, so that nothing can be loaded for it. */
+const FOREIGN = [["parameters", "inputSchema"], ["handler", "execute"]];
+
+const NONE = Object.freeze([]);
+
+/** A store of what comes late and has a `snapshot`. Until then it is `loading`, with what there is of it (`empty`). */
+class LateStore extends Store {
+  store = null;
+  #empty;
+  #load;
+  #loading = false;
+  #error;
+
+  constructor(empty, load) {
+    super();
+    this.#empty = empty;
+    this.#load = load;
+    this.api = { subscribe: this.subscribe, getSnapshot: this.getSnapshot };
+  }
+
+  /** Brings it, unless it is there or on its way. */
+  async begin() {
+    if (this.store || this.#loading) return;
+    this.#loading = true;
+    try {
+      this.store = await this.#load(() => this.changed());
+    } catch (error) {
+      this.#error = errorInfo(error);
+      this.changed();
+    }
+    this.#loading = false;
+  }
+
+  make() {
+    return this.store?.snapshot() ?? { status: this.#error ? "error" : "loading", ...this.#empty, ...(this.#error && { error: this.#error }) };
+  }
+}
 
 const ANSWER = { what: "schema of sendMessage", whole: "answer", wrong: "the answer does not fit", code: "invalid_output" };
 

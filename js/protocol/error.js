@@ -27,6 +27,15 @@ export const late = (coming) =>
     throw new LodgerError({ code: "wasm_unavailable", message: `A part of lodger could not be loaded: ${message}.`, retryable: true, hint: "Connect and try again, or load the page again." });
   });
 
+/** Throws the error again, with what was meant where it is about a name that does not exist. */
+export async function explained(error) {
+  if (/^invalid_(arguments|config)$/.test(error.code)) {
+    const hint = await import("./hints.js").then(({ hintFor }) => hintFor(error), () => {});
+    if (hint) error.hint = hint;
+  }
+  throw error;
+}
+
 /** The plain form, as it stands in events and snapshots. */
 export const errorInfo = (error) => {
   const { code, message, retryable } = error;

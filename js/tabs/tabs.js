@@ -41,6 +41,9 @@ const KEYS = { code: "invalid_config", message: "The agent runs in another tab: 
 
 const ROBBED = { code: "holder_unreachable", message: "The tab that ran the agent did not answer: the agent was taken from it. What a tool was doing there may go on.", retryable: false, hint: "Close that tab if it does not come back." };
 
+/** What is told of a session to all tabs, also where no agent runs. */
+const CHANGED = "agent:session-changed";
+
 /** The client's commands have numbers below this one, those of other tabs (`guests.js`) above our own. */
 const OURS = 2 ** 29;
 /** Where a command is: on its way to our own host, or to nobody yet; else to the holder of an epoch. */
@@ -265,7 +268,7 @@ export class Tabs {
   #start(entry) {
     const { args } = entry.message;
     entry.then = ({ error, id }) => {
-      const { ifRunning = "reject" } = args;
+      const ifRunning = wanted(args);
       // Of several that take over at once one has won, and the others follow it.
       const beaten = error?.code === "ownership_lost" && ifRunning === "takeover";
       const elsewhere = beaten || (error?.code === "already_running" && this.#holder?.tab !== this.#world.id);
@@ -276,8 +279,8 @@ export class Tabs {
       return elsewhere ? { t: "reply", id } : undefined;
     };
     // What it was about to go on with is begun anew.
-    if (args.ifRunning !== "join") this.#going = false;
-    const takes = args.ifRunning === "takeover";
+    if (wanted(args) !== "join") this.#going = false;
+    const takes = wanted(args) === "takeover";
     this.#robs = takes && this.#holder?.mute === true;
     if (!takes || !(this.#holder?.said !== undefined || this.#holder?.speaks < VERSION)) return this.#toHost(entry);
     entry.to = HERE;
@@ -332,9 +335,8 @@ export class Tabs {
 
   /** From here on this tab goes on when the holder dies, or does not. */
   #stand() {
-    const { ifRunning = "reject" } = this.#config ?? {};
     // The present holder may be another than we know of; a holder that was stopped before is not meant.
-    this.#standby = ifRunning === "reject" ? 0 : Infinity;
+    this.#standby = this.#config && wanted(this.#config) !== "reject" ? Infinity : 0;
     this.#outlive();
     this.#world.alive((epoch) => (this.#standby = this.#standby && (epoch || this.#newest + 1)));
   }
@@ -380,7 +382,7 @@ export class Tabs {
       if (epoch > this.#newest) this.#found(epoch);
       else if (this.#holder) return;
       // The tab that wanted it is gone, too.
-      else if (this.#standby) this.#goOn();
+      else if (this.#standby && !this.#hasFailed()) this.#goOn();
       else this.#settle();
     });
   }
@@ -428,6 +430,11 @@ export class Tabs {
         this.#outlive();
       });
     });
+  }
+
+  /** Whether our own host had the agent last and has failed: by itself it would do the same again, and pay for it again. */
+  #hasFailed() {
+    return this.#last === this.#world.id && /"lifecycle":\{/.test(this.#own.get("status").json);
   }
 
   /** Another tab holds what we held: nothing of ours is written any more. */
@@ -560,6 +567,11 @@ export class Tabs {
         return this.#world.deliver(message);
     }
     if (message.t === "status" || message.t === "tools") this.#own.set(message.t, message);
+    // Without an agent each tab changes sessions itself, and the others hear that they have changed.
+    if (message.type === CHANGED && !this.#holder) {
+      const { sessionId, change } = JSON.parse(message.json);
+      this.#post({ t: "changed", sessionId, change }, this.#newest);
+    }
     // A client that follows another host hears that host.
     if (this.#holder?.said === undefined) this.#world.deliver(message);
   }
@@ -571,6 +583,7 @@ export class Tabs {
     if (this.#guests && isOlder(message) && message.epoch === this.#holder.epoch) return this.#refuseOlder(message);
     if (!isOurs(message)) return;
     const { t, from, epoch } = message;
+    if (t === "changed") return void (this.#holder || this.#tell(CHANGED, { sessionId: message.sessionId, change: message.change }));
     const { speaks = EVER.includes(t) ? 1 : VERSION } = message;
     // A tab that has robbed us has the lock of its epoch, and so has one with which we cannot speak.
     const robs = this.#guests && epoch > this.#newest && /^(says|holds)$/.test(t);
@@ -674,7 +687,7 @@ export class Tabs {
 /** Whether it is what a tab says that this version understands, as far as can be seen: any script of the origin can say something. */
 const isOurs = (message) => {
   const { v, speaks = 1, t, from, epoch, ...more } = message;
-  return v === (EVER.includes(t) ? 1 : VERSION) && Number.isSafeInteger(speaks) && typeof from === "string" && (t === "who" || (Number.isSafeInteger(epoch) && epoch > 0)) && Object.hasOwn(SHAPES, t) && SHAPES[t](more);
+  return v === (EVER.includes(t) ? 1 : VERSION) && Number.isSafeInteger(speaks) && typeof from === "string" && (t === "who" || (Number.isSafeInteger(epoch) && (epoch > 0 || t === "changed"))) && Object.hasOwn(SHAPES, t) && SHAPES[t](more);
 };
 /** Whether a tab of the first version asks a holder for something. */
 const isOlder = ({ v, t, from }) => v === 1 && (t === "join" || t === "command") && typeof from === "string";
@@ -689,8 +702,11 @@ const SHAPES = {
   join: ({ low, tools }) => low > 0 && Array.isArray(tools) && tools.every(isObject),
   command: ({ id, name, args }) => id > 0 && typeof name === "string" && !OWN.includes(name) && isObject(args),
   answers: ({ message }) => isObject(message),
+  changed: ({ sessionId, change }) => typeof sessionId === "string" && typeof change === "string",
 };
 
+/** What a start makes of an agent that runs already. */
+const wanted = ({ ifRunning = "join" }) => ifRunning;
 /** Of those that can be asked again, what would change nothing but this tab where an older version holds the agent. */
 const CHANGES = ["configureAgent", "stopAgent", "interrupt"];
 

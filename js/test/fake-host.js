@@ -80,7 +80,7 @@ export class FakeHost {
 
   // ---- commands
   startAgent(config) {
-    if (this.status.lifecycle === "Running") refuse("already_running", "already running in this page");
+    if (this.status.lifecycle === "Running") return config.ifRunning === "reject" ? refuse("already_running", "already running in this page") : undefined;
     this.config = config;
     this.deliver({ t: "holder", epoch: 1 });
     this.mirror();

@@ -371,7 +371,7 @@ test("the commands do what their methods do", async () => {
   assert.equal(await invoke("initialize_workspace", { name: "a" }), undefined);
   assert.equal((await rejection(invoke("send_agent_message", { message: "x" }))).message, "Agent harness is not running");
   await invoke("start_agent", { model: "m" });
-  assert.deepEqual(p.glue.hosts[0].config, { model: "m" });
+  assert.deepEqual(p.glue.hosts[0].config, { ifRunning: "reject", model: "m" });
   assert.equal((await rejection(invoke("start_agent"))).code, "already_running");
   assert.deepEqual(await invoke("get_agent_status"), { lifecycle: "Running", is_streaming: false });
   assert.deepEqual(await invoke("send_agent_message", { message: "hi" }), { runId: "run1", status: "accepted", acceptedAt: 1 });

@@ -48,6 +48,31 @@ test("what was said is in it as it was written", async () => {
   assert.ok((await markdown(["assistant", html])).includes(`\n\`\`\`\`\n${html}\n\`\`\`\`\n`), "in a fence longer than its own");
 });
 
+/** The HTML of a session with these parts of an answer. */
+async function page(...parts) {
+  const session = { id: "docs", display_name: null, title: "<b>First</b> & words", status: "idle" };
+  const message = { id: "m", role: "assistant", status: "failed", createdAt: AT, parts, error: { message: "</p><script>alert(1)</script>" } };
+  const file = async (id) => { if (id === "file_lost") throw Object.assign(new Error("no bytes"), { code: "file_not_found" }); return new Blob(["bytes"]); };
+  const blob = await exportSession({ sessions: { status: async () => ({ session }) }, history: async () => [message], file }, undefined, "docs", { format: "html" });
+  assert.equal(blob.type, "text/html");
+  return blob.text();
+}
+
+test("in a page of a conversation nothing that was said is more than text", async () => {
+  const bad = `</title><script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
+  const call = { type: "tool-call", tool: bad, status: "completed", arguments: { [bad]: bad }, result: bad };
+  const file = { type: "file", fileId: "file_a", mediaType: "text/html", size: 5, filename: bad };
+  const text = await page({ type: "text", text: `${bad}\n\`\`\`html\n${bad}\n\`\`\`\nafter` }, { type: "thinking", text: bad }, call, file, { ...file, mediaType: "image/png" }, { ...file, mediaType: "image/svg+xml" }, { ...file, fileId: "file_lost" });
+  const tags = text.match(/<[^>]*>/g).filter((tag) => !/^<\/?(!doctype html|html|head|meta|title|style|body|main|h1|h2|dl|dt|dd|article|time|div|p|pre|details|summary|a|img)\b/.test(tag));
+  assert.deepEqual(tags, []);
+  assert.equal(text.match(/onerror/g).length, text.match(/onerror=alert\(1\)&#62;/g).length, "within text alone");
+  assert.equal(text.match(/<img /g).length, 1);
+  assert.equal(text.match(/<a download="[^"]*" href="data:application\/octet-stream;base64,Ynl0ZXM=">/g).length, 2);
+  assert.match(text, /<title>&#60;b&#62;First&#60;\/b&#62; &#38; words<\/title>/);
+  assert.match(text, /is lost\.<\/p>/);
+  assert.match(text, /<pre>[^<]*onerror[^<]*<\/pre>\n<div class="text" dir="auto">after<\/div>/);
+});
+
 /** A workspace whose session has two files, of which one fails with this error; and what an import of its export asks for. */
 async function carried(error) {
   const page = { lines: '{"lodger":"session"}\n', hash: "h", last: 0, files: ["file_a", "file_b", "file_a"] };

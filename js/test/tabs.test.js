@@ -129,6 +129,47 @@ test("a standby leaves the agent to the tab that has asked for it; where that on
   }
 });
 
+test("a tab does not go on by itself where its own agent has failed, and does after any other end", () => {
+  for (const [lifecycle, goesOn] of [['"Stopped"', true], ['{"Error":"no room"}', false]]) {
+    const { tabs, take, settle, timers } = alone();
+    settle();
+    tabs.fromClient({ t: "command", id: 1, name: "startAgent", args: {} });
+    tabs.fromHost({ t: "holder", epoch: 1 });
+    tabs.fromHost({ t: "reply", id: 1 });
+    settle(1);
+    timers.splice(0);
+    tabs.fromHost({ t: "holder" });
+    tabs.fromHost({ t: "status", json: `{"lifecycle":${lifecycle},"is_streaming":false}` });
+    take();
+    for (const then of timers.splice(0)) then();
+    settle();
+    assert.equal(take("host").some(({ name }) => name === "standIn"), goesOn, lifecycle);
+    // A person starts it again.
+    tabs.fromClient({ t: "command", id: 2, name: "startAgent", args: {} });
+    assert.deepEqual(take("host").map(({ name, id }) => [name, id]), [["startAgent", 2]]);
+  }
+});
+
+test("what is told of a session is told to all tabs where no agent runs, and only there", () => {
+  const event = { t: "event", type: "agent:session-changed", json: '{"workspace":"w","sessionId":"a","change":"renamed"}' };
+  const changed = words("a", { t: "changed", sessionId: "a", change: "renamed" });
+  const { tabs, take, settle } = alone();
+  settle();
+  take();
+  tabs.fromHost(event);
+  const [said] = take("post");
+  assert.deepEqual([said.t, said.sessionId, said.change, said.from], ["changed", "a", "renamed", "me"]);
+  for (const odd of [{ ...changed, sessionId: 5 }, { ...changed, change: undefined }, { ...changed, v: 1 }, { ...changed, from: "me" }]) tabs.fromTab(odd);
+  assert.deepEqual(take("deliver"), []);
+  tabs.fromTab({ ...changed, epoch: 0 });
+  assert.deepEqual(take("deliver"), [event]);
+  tabs.fromTab(words("b", { t: "holds" }));
+  take();
+  tabs.fromTab(changed);
+  tabs.fromHost(event);
+  assert.deepEqual([take("deliver").length, take("post").length], [1, 0], "another tab has it, and tells");
+});
+
 test("a standby that lacks a part says so once, and tries again until there is a holder", () => {
   const { tabs, take, settle, timers } = alone();
   tabs.fromTab(words("a", { t: "holds" }));

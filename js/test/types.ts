@@ -1,7 +1,7 @@
 // Checked by `tsc --strict`, never run: what the types must allow, and what they must refuse.
 
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
-import type { AgentConfig, ErrorCode, JsonSchema, JournalEntry, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, SessionStatus, Snapshot, Status, Tool, View, Workspace } from "lodger";
+import type { AgentConfig, ErrorCode, JsonSchema, JournalEntry, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, SessionStatus, Snapshot, Status, Tool, ToolCallOf, View, Workspace } from "lodger";
 import models from "lodger/models.json";
 import { offline } from "lodger/offline";
 import { availability, promptApi } from "lodger/prompt-api";
@@ -60,6 +60,14 @@ export async function use(): Promise<void> {
   await ws.startAgent({ maxTurns: "3" });
   // @ts-expect-error an unknown kind
   const bad: Provider = { kind: "nobody" };
+  await ws.keys.models({ kind: "ollama" });
+  // @ts-expect-error it needs a model
+  const lacks: Provider = { kind: "ollama" };
+  // @ts-expect-error there is no such preset
+  const preset: Provider = { kind: "openai-compatible", preset: "grok", model: "m" };
+  // @ts-expect-error a preset is of another kind
+  const other: Provider = { kind: "openai", preset: "groq", model: "m" };
+  const xai: Provider = { kind: "xai", preset: "chat", model: "m" };
   const proxy: Provider = { kind: "anthropic", baseUrl: "/api", headers: { "x-api-key": null }, fetch, auth: "bearer" };
   const custom: Provider = {
     kind: "custom",
@@ -68,7 +76,7 @@ export async function use(): Promise<void> {
       yield { choices: [{ delta: { content: "Hi" } }] };
     },
   };
-  void [bad, proxy, custom];
+  void [bad, lacks, preset, other, xai, proxy, custom];
 
   const run = await ws.sendMessage("hi", { signal: new AbortController().signal, idempotencyKey: "k", context: "c" });
   same<typeof run, Run>(true);
@@ -99,8 +107,10 @@ export async function use(): Promise<void> {
   if (typeof lifecycle === "object") lifecycle.Error.trim();
   else same<typeof lifecycle, "Stopped" | "Starting" | "Running" | "Suspended">(true);
   const messages: Message[] = await ws.history({ limit: 5, before: "m1" });
+  const shown = (part: Part) => (part.type === "text" ? part.text : part.type === "thinking" ? part.text.length : part.type === "file" ? part.size : part.tool);
   const text = (part: Part) => (part.type === "tool-call" ? `${part.tool} ${part.status}` : part.type === "file" ? `${part.filename ?? part.fileId} ${part.mediaType} ${part.size}` : part.text);
   messages.flatMap(({ parts }) => parts.map(text));
+  messages.flatMap(({ parts }) => parts.map(shown));
   const { status: waited } = await ws.wait(run.runId, { timeoutMs: 1 });
   same<typeof waited, "ok" | "error" | "timeout">(true);
 
@@ -129,6 +139,9 @@ export async function use(): Promise<void> {
   const asked: readonly PermissionRequest[] = ws.view().getSnapshot().permissions;
   await invoke("respond_permission_request", { requestId: asked[0]!.requestId, answer: "deny", reason: "r" });
   ws.addEventListener("something-else", (event) => event.type);
+  // @ts-expect-error there is no such event
+  ws.addEventListener("agent:finished", (event) => event);
+  ws.addEventListener("agent:session-changed", ({ detail }) => detail.change.trim());
 
   const tool: Tool = { name: "t", description: "d", inputSchema: { type: "object" }, execute: (args, { signal, onProgress, runId }) => (onProgress(args), signal.aborted, runId) };
   ws.tools.register(tool, { replace: true, signal: new AbortController().signal });
@@ -146,9 +159,26 @@ export async function use(): Promise<void> {
   // @ts-expect-error not what the schema gives
   ws.tools.register({ name: "z", description: "d", inputSchema: z.object({ to: z.string() }), execute: ({ too }) => too });
   // A literal JSON Schema says as much.
-  ws.tools.register({ name: "j", description: "d", inputSchema: { type: "object", properties: { to: { type: "string" } }, required: ["to"] } as const,
+  ws.tools.register({ name: "j", description: "d", inputSchema: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
     execute: (args) => same<typeof args, { to: string }>(true) });
-  ws.tools.register({ name: "j", description: "d", inputSchema: { type: "object", properties: { to: { type: "string" } } }, execute: (args) => args.whatever.it.is });
+  const loose: JsonSchema = { type: "object", properties: { to: { type: "string" } } };
+  ws.tools.register({ name: "j", description: "d", inputSchema: loose, execute: (args) => args.whatever.it.is });
+  // @ts-expect-error not in the schema
+  ws.tools.register({ name: "j", description: "d", inputSchema: { type: "object", properties: { to: { type: "string" } } }, execute: (args) => args.whatever });
+  // @ts-expect-error no schema
+  ws.tools.register({ name: "j", description: "d", inputSchema: 5 });
+  const zod3 = { "~standard": { version: 1, vendor: "zod", validate: (value: unknown) => ({ value }) }, parse: (value: unknown) => value } as const;
+  // @ts-expect-error a schema of zod 3 gives no JSON Schema
+  ws.tools.register({ name: "j", description: "d", inputSchema: zod3 });
+  const some: Tool<any>[] = [{ name: "z", description: "d", inputSchema: z.object({ to: z.string() }), execute: ({ to }) => to }, { name: "j", description: "d", inputSchema: { type: "object" } }];
+  for (const one of some) ws.tools.register(one);
+  const map = { weather: { inputSchema: z.object({ city: z.string() }), execute: async (_: { city: string }) => ({ degrees: 21 }) }, ask: { inputSchema: { type: "object", properties: { why: { type: "string" } }, required: ["why"] } } } as const;
+  for (const part of messages[0]!.parts) {
+    if (part.type !== "tool-call") continue;
+    const call = part as ToolCallOf<typeof map>;
+    if (call.tool === "weather") same<typeof call.arguments, { city: string }>(true), call.result?.degrees.toFixed();
+    else same<typeof call.tool, "ask">(true), call.arguments.why.trim();
+  }
 
   const invoice = z.object({ total: z.coerce.number(), due: z.iso.date().transform((day) => new Date(day)).optional() });
   const read = await ws.run("Read it.", { schema: invoice, context: "…" });
@@ -212,6 +242,13 @@ export async function use(): Promise<void> {
   // @ts-expect-error
   await openWorkspace("a", { onStorageLost: "ask" });
 
+  const { sessions } = ws.sessions.view().getSnapshot();
+  for (const { id, title, activity, needsYou, unread, session, hmac_status } of sessions) void [id.trim(), title.trim(), activity === "waiting", needsYou === unread, session.answered_by?.model, hmac_status === "verified"];
+  for (const { session, messageId, excerpt } of await ws.sessions.search("kettle", { signal: new AbortController().signal })) void [session.id, messageId?.trim(), excerpt?.trim()];
+  await ws.sessions.launch({ messages: [{ role: "user", content: "Hello" }, { role: "assistant", parts: [{ type: "text", text: "Hi" }] }, { type: "function_call", call_id: "c", name: "n", arguments: "{}" }] });
+  await openWorkspace("a", { warnOnLeave: true, keepAlive: true });
+  await ws.sessions.export("a", { format: "html" });
+
   const seen = await invoke("get_agent_status");
   same<typeof seen, Status>(true);
   await ws.invoke("send_agent_message", { message: "hi" });
@@ -264,7 +301,9 @@ export async function use(): Promise<void> {
   // @ts-expect-error an engine is needed
   wllama({ model: "/a.gguf" });
 
-  const model = scriptedModel(["Hi", { tool: "t", args: { a: 1 } }]);
+  const model = scriptedModel(["Hi", { tool: "t", args: { a: 1 } }, [{ thinking: "Hm." }, { tool: "a" }, { tool: "b" }], ["half", { delay: 5 }, { broken: true }], { error: "rate_limit" }, { error: new Error("x") }]);
+  // @ts-expect-error there is no such code
+  scriptedModel([{ error: "nope" }]);
   await ws.startAgent({ provider: model });
   model.requests[0]?.messages.length.toFixed();
 }

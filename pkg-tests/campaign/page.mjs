@@ -88,7 +88,7 @@ export function keepShop() {
       });
       for (const type of ["session-started", "message-chunk", "tool-call", "permission-resolved", "session-completed", "lifecycle"]) ws.addEventListener(`agent:${type}`, () => hit(type));
       view = ws.view();
-      config = { provider, reasoning: "low", maxOutputTokens: 4_000, processType: "Orchestrator", instructions: "You keep a shop." };
+      config = { ifRunning: "reject", provider, reasoning: "low", maxOutputTokens: 4_000, processType: "Orchestrator", instructions: "You keep a shop." };
       for (const end = Date.now() + 10_000; ;) {
         // What has died a moment ago may still have its lock.
         const code = await ws.startAgent(config).then(() => null, (error) => { if (error.code !== "already_running" || Date.now() > end) throw error; return error.code; });

@@ -108,7 +108,7 @@ globalThis.T = {
     let ws;
     return {
       open: async (name) => { ws = await lodger.openWorkspace(name); },
-      start: (config) => ws.startAgent(config),
+      start: (config) => ws.startAgent({ ifRunning: "reject", ...config }),
       stop: () => ws.stopAgent(),
       send: (message) => ws.sendMessage(message),
       interrupt: async () => ws.interrupt(),

@@ -47,7 +47,7 @@ function module(test) {
     assert.deepEqual(seen.tools, ["definitions", "execute", "grants", "register", "resolve", "revoke", "unregister"]);
     assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
     assert.deepEqual(seen.keys, ["list", "models", "remove", "set", "validate"]);
-    assert.deepEqual(seen.sessions, ["activity", "archive", "attach", "bench", "events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "output", "play", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "salvage", "search", "status", "stop", "task", "undoRemove", "verify"]);
+    assert.deepEqual(seen.sessions, ["activity", "archive", "attach", "bench", "events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "markRead", "output", "play", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "salvage", "search", "status", "stop", "task", "undoRemove", "verify", "view"]);
     assert.deepEqual(seen.queue, ["edit", "release", "remove"]);
     assert.deepEqual(seen.view, ["getSnapshot", "subscribe"]);
     assert.deepEqual(seen.error, [true, true, "LodgerError"]);
@@ -449,13 +449,13 @@ function harness(both) {
     assert.equal(seen.settings.api_key_configured, true);
   });
 
-  both('ifRunning: "join" is content, and keeps what runs', async (t, page) => {
+  both('a start is content with what runs, and keeps it; with ifRunning: "reject" it is refused', async (t, page) => {
     const seen = await page.evaluate(async () => {
       const ws = await T.open();
-      const join = { ifRunning: "join", provider: scriptedModel(["Hi"]) };
-      await ws.startAgent(join);
-      await ws.startAgent(join);
-      const refused = await T.refused(() => ws.startAgent({ provider: scriptedModel([]) }));
+      await ws.startAgent({ provider: scriptedModel(["Hi"]) });
+      await ws.startAgent({ ifRunning: "join", provider: scriptedModel([]) });
+      await ws.startAgent({ provider: scriptedModel([]) });
+      const refused = await T.refused(() => ws.startAgent({ ifRunning: "reject", provider: scriptedModel([]) }));
       return { text: (await ws.run("Hello")).text, refused: refused.code };
     });
     assert.deepEqual(seen, { text: "Hi", refused: "already_running" });
@@ -1267,6 +1267,51 @@ function rest(both) {
     assert.deepEqual(seen.first.usage, { inputTokens: 5, outputTokens: 6 });
     assert.equal(seen.fourth.code, "protocol");
     assert.match(seen.fourth.message, /delta/);
+  });
+
+  both("scriptedModel: thinking, calls beside each other, an error that is tried again, a stream that breaks", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      for (const name of ["a", "b"]) ws.tools.register({ name, description: name, inputSchema: { type: "object" }, readOnly: true, execute: () => `${name} says` });
+      const provider = scriptedModel([[{ thinking: "Hm." }, "I look.", { tool: "a" }, { tool: "b" }], { error: "overloaded" }, ["half of", { delay: 1 }, { broken: true }], "Done.", { error: "quota", message: "none left" }]);
+      await ws.startAgent({ provider });
+      const { text, turns } = await ws.run("Look.");
+      const { parts } = (await ws.history()).at(-1);
+      const error = await T.refused(() => ws.run("More."));
+      return { text, turns, parts: parts.map(({ type, text, tool, result }) => [type, text ?? `${tool}: ${result}`]), error: [error.code, error.message], asked: provider.requests.length };
+    });
+    assert.deepEqual(seen, { text: "Done.", turns: 2, parts: [["thinking", "Hm."], ["text", "I look."], ["tool-call", "a: a says"], ["tool-call", "b: b says"], ["text", "Done."]], error: ["quota", "none left"], asked: 5 });
+  });
+
+  both("keepAlive: a run goes on when its page's last handle is closed, and then the workspace is let go", async (t, page) => {
+    const hold = gate();
+    const words = message("One two three");
+    const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)), words);
+    const seen = await page.evaluate(async (base) => {
+      const open = () => T.open("kept", { keepAlive: true });
+      const ws = await open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const rec = T.record(document);
+      const run = await ws.sendMessage("Count");
+      await rec.chunk(1);
+      await ws.close();
+      globalThis.kept = { ws, result: run.result };
+      const again = await open(); // a route that comes back
+      await again.close();
+      return { same: again === ws, status: ws.status(), refused: await T.refused(() => T.open("kept", { keepAlive: true, pageTools: false })) };
+    }, route.base);
+    assert.deepEqual([seen.same, seen.status.is_streaming, seen.refused.code], [true, true, "invalid_config"]);
+    hold.open();
+    const ended = await page.evaluate(async (base) => {
+      const { ws, result } = kept;
+      const { text, outcome } = await result;
+      const late = await (async () => { for (;;) { const error = await ws.history().then(() => null, (error) => error); if (error) return error.code; await T.turn(); } })();
+      const anew = await T.open("kept", { keepAlive: true });
+      await anew.startAgent({ provider: T.anthropic(base) });
+      return { text, outcome, late, other: anew !== ws, texts: (await anew.history()).map(T.textOf) };
+    }, route.base);
+    assert.deepEqual(ended, { text: "One two three", outcome: "completed", late: "workspace_closed", other: true, texts: ["Count", "One two three"] });
+    assert.deepEqual(route.violations, []);
   });
 
   both("close(): a working run is held; the promises of this handle are settled", async (t, page) => {

@@ -179,7 +179,7 @@ function versions(on) {
       const reads = (page, texts) => (texts ? page.evaluate(() => globalThis.texts()).then((seen) => assert.deepEqual(seen, texts)) : codeIn(page, () => ws.history()).then((code) => assert.equal(code, "newer_version")));
       await b.evaluate((newer) => until(() => newer || rec.events.some(({ type, detail }) => type === "agent:error" && detail.code === "newer_version")), newer);
       assert.equal(await code(() => ws.sendMessage("Two.")), newer ? "not_running" : "newer_version");
-      assert.equal(await code(() => ws.startAgent({})), "already_running");
+      assert.equal(await code(() => ws.startAgent({ ifRunning: "reject" })), "already_running");
       await b.evaluate(async () => { ws.interrupt(); await ws.stopAgent().catch(() => {}); });
       assert.deepEqual(await a.evaluate(() => [ws.status(), view.getSnapshot().holder]), [RUNNING, true]);
       assert.equal(await a.evaluate(async () => (await ws.run("Three.")).text), "Here.");
@@ -189,7 +189,7 @@ function versions(on) {
       await begin(b);
       assert.equal(await b.evaluate(async () => (await ws.run("Four.")).text), "Here.");
       await reads(a, !newer && (await b.evaluate(() => texts())));
-      assert.equal(await a.evaluate(async () => (await T.refused(() => ws.startAgent({}))).code), "already_running");
+      assert.equal(await a.evaluate(async () => (await T.refused(() => ws.startAgent({ ifRunning: "reject" }))).code), "already_running");
     });
   }
 }

@@ -477,7 +477,7 @@ function tabs(test) {
       t.env.site.signal("race", () => { if (++arrived === 2) go(); return both; });
       const race = (page) => page.evaluate(async () => {
         await fetch("/signal/race", { method: "POST" });
-        return T.settle(() => ws.startAgent({ provider: scriptedModel(["Won."]) }));
+        return T.settle(() => ws.startAgent({ ifRunning: "reject", provider: scriptedModel(["Won."]) }));
       });
       const [one, two] = await Promise.all([race(a), race(b)]);
       const winners = [one, two].filter((r) => !r.error).length;
@@ -502,7 +502,7 @@ function tabs(test) {
   test("a tab that crashes lets the other one start", async (t) => {
     const [a, b] = [await t.tab(), await t.tab()];
     const route = await t.raw(message("First."), message("Second."));
-    const start = (page) => page.evaluate(async (base) => { globalThis.ws ??= await lodger.openWorkspace("life"); return T.settle(() => ws.startAgent({ provider: T.anthropic(base) })); }, route.base);
+    const start = (page) => page.evaluate(async (base) => { globalThis.ws ??= await lodger.openWorkspace("life"); return T.settle(() => ws.startAgent({ ifRunning: "reject", provider: T.anthropic(base) })); }, route.base);
     assert.equal((await start(a)).error, undefined);
     await a.evaluate(() => ws.run("One"));
     assert.equal((await start(b)).error.code, "already_running");
@@ -573,17 +573,17 @@ function tabs(test) {
     assert.deepEqual([seen.status, seen.text], ["Stopped", "Anew"]);
   });
 
-  test("the agent runs in another tab: who it is and what can be done; who joins follows it", async (t) => {
+  test("the agent runs in another tab: a start follows it; one that must not is told who has it and what can be done", async (t) => {
     const [a, b] = [await t.tab(), await t.tab()];
     await a.evaluate(async () => { document.title = "The Shop"; globalThis.ws = await lodger.openWorkspace("life"); await ws.startAgent({ provider: scriptedModel(["Hi"]) }); });
     const [plain, join, here] = await b.evaluate(async () => {
       globalThis.ws = await lodger.openWorkspace("life");
-      return [await T.refused(() => ws.startAgent()), await ws.startAgent({ ifRunning: "join" })];
-    }).then(async (errors) => [...errors, await a.evaluate(() => T.refused(() => ws.startAgent()))]);
+      return [await T.refused(() => ws.startAgent({ ifRunning: "reject" })), await ws.startAgent()];
+    }).then(async (errors) => [...errors, await a.evaluate(() => T.refused(() => ws.startAgent({ ifRunning: "reject" })))]);
     assert.deepEqual([plain.code, plain.message], ["already_running", 'the agent is already running in another tab ("The Shop")']);
-    assert.match(plain.hint, /ifRunning: "join"/);
+    assert.match(plain.hint, /leave ifRunning out to follow it here/);
     assert.equal(join, undefined);
-    assert.match(here.hint, /ifRunning: "join"/);
+    assert.match(here.hint, /leave ifRunning out/);
   });
 }
 

@@ -269,7 +269,7 @@ function tabs(test) {
   test("two tabs launch the same id at once: one has it, the other is told who does", async (t) => {
     const route = await t.raw(message("Hi."));
     const pages = [await tab(t), await tab(t)];
-    const launch = async (base) => [await code(ws.startAgent({ provider: T.anthropic(base) })), await code(s.launch({ id: "same" }))];
+    const launch = async (base) => [await code(ws.startAgent({ ifRunning: "reject", provider: T.anthropic(base) })), await code(s.launch({ id: "same" }))];
     const seen = await Promise.all(pages.map((page) => page.evaluate(launch, route.base)));
     const won = seen.findIndex(([started]) => started === null);
     const lost = 1 - won;
@@ -334,7 +334,7 @@ function badInput(test) {
       const calls = (id) => ({ prompt: () => s.prompt(id, "Hi."), send: () => ws.sendMessage("Hi.", { sessionId: id }), status: () => s.status(id), stop: () => s.stop(id), restart: () => s.restart(id), recover: () => s.recover(id, { action: "resume" }), rename: () => s.rename(id, "B"), remove: () => s.remove(id), undo: () => s.undoRemove(id), journal: () => s.journal(id), events: () => s.events(id), receipts: () => s.receipts(id), handoffs: () => s.handoffs(id), export: () => s.export(id), fork: () => s.fork(id), history: () => ws.history({ sessionId: id }) });
       const all = async (id) => Object.fromEntries(await Promise.all(Object.entries(calls(id)).map(async ([name, call]) => [name, await code(call())])));
       const seen = { unknown: await all("nobody"), long: await all(long) };
-      seen.launch = await Promise.all([{ id: long }, { id: "a\nb" }, { displayName: "a\u0007b" }, { displayName: "a\nb" }, { displayName: "" }, { displayName: long }, { displayName: "<b>" }].map((options) => code(s.launch(options))));
+      seen.launch = await Promise.all([{ id: long }, { id: "a\nb" }, { displayName: "a\u0007b" }, { displayName: "a\nb" }, { displayName: "" }, { displayName: long }, { displayName: "a\u202eb" }, { displayName: "\u200b" }].map((options) => code(s.launch(options))));
       // What nobody sees, or what turns a line around, would make one id look like another.
       seen.hidden = { launch: [], elsewhere: [], file: await code(s.import(new Blob([(await (await s.export("a")).text()).replace('"session":"a"', '"session":"\u200ba"')]))) };
       for (const sign of ["\u00ad", "\u061c", "\u180e", "\u200b", "\u200d", "\u200f", "\u202a", "\u202e", "\u2060", "\u2066", "\u2069", "\ufe0d", "\ufeff", "\ufff9", "\u{e0041}", "\u007f"]) {
@@ -432,7 +432,7 @@ function archives(test) {
       await s.launch({ id: "notes", displayName: "Spring plans - the Garden" });
       await s.launch({ id: "spring-trip" });
       await s.archive("notes");
-      const found = async (words) => (await s.search(words)).map(({ id, archived }) => (archived ? `${id}, archived` : id)).toSorted();
+      const found = async (words) => (await s.search(words)).map(({ session: { id, archived } }) => (archived ? `${id}, archived` : id)).toSorted();
       return [await found("spring"), await found("  garden SPRING "), await found("notes"), await found("spring winter"), (await found("")).length];
     });
     assert.deepEqual(found, [["notes, archived", "spring-trip"], ["notes, archived"], [], [], 3]);

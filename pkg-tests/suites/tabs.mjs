@@ -303,13 +303,13 @@ function changing(on) {
 }
 
 function leaving(on) {
-  on("who leaves is asked first, but only in the tab that works, and only while it works", async (t, host) => {
+  on("who leaves is asked first where the page wants that, but only in the tab that works, and only while it works", async (t, host) => {
     const hold = gate();
     const whole = message("One two three.");
-    const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)));
-    const a = await open(t, host);
-    await start(a, route.base);
-    const b = await open(t, host);
+    const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)), stream(whole.slice(0, 4), gate(), []));
+    const a = await open(t, host, { warnOnLeave: true });
+    await start(a, route.base, { ifRunning: "reject" });
+    const b = await open(t, host, { warnOnLeave: true });
     await b.evaluate(() => until(() => ws.status().lifecycle === "Running"));
     // Browsers ask for nobody who never touched the page.
     for (const page of [a, b]) await page.mouse.click(5, 5);
@@ -330,6 +330,11 @@ function leaving(on) {
     assert.equal(await a.evaluate(async () => (await run.result).outcome), "completed");
     await a.evaluate(() => until(() => !ws.status().is_streaming));
     assert.equal(await asks(a), "gone");
+    const c = await open(t, host, { name: "quiet" });
+    await start(c, route.base);
+    await c.mouse.click(5, 5);
+    await c.evaluate(async () => { await ws.sendMessage("Count."); await until(() => shown().startsWith("One")); });
+    assert.equal(await asks(c), "gone", "no page asks by itself");
   });
 }
 

@@ -91,6 +91,8 @@ function thePage(test) {
         later: await T.refused(() => ws.startAgent({ budgets: { day: { turns: 3 } } })),
         provider: await T.refused(() => ws.startAgent({ provider: { kind: "anthropic", apiKey: "k", urlBase: "https://x" } })),
         takeover: await T.refused(() => ws.startAgent({ ifRunning: "steal" })),
+        system: await T.refused(() => ws.startAgent({ system: "You help." })),
+        tool: await T.refused(() => ws.tools.register({ name: "a", description: "A.", parameters: { type: "object" }, execute() {} })),
       };
       out.status = ws.status();
       await ws.startAgent({ provider: offline() });
@@ -100,6 +102,9 @@ function thePage(test) {
       return out;
     });
     for (const [name, word] of Object.entries({ open: /storag/, start: /modle/, later: /budgets/, provider: /urlBase/, takeover: /ifRunning/, configure: /maxTruns/, send: /whenBusy/ })) coded(seen[name], "invalid_config", word);
+    const written = { open: "storage", start: "model", configure: "maxTurns", system: "instructions", tool: "inputSchema" };
+    for (const [name, word] of Object.entries(written)) assert.match(seen[name].hint ?? "", new RegExp(`Write "${word}"\\.`), name);
+    assert.match(seen.provider.hint, /It knows: kind, preset, apiKey/);
     assert.equal(seen.status.lifecycle, "Stopped");
     assert.deepEqual(seen.history, []);
   });

@@ -355,11 +355,15 @@ pub enum Notice {
     Grown(String, u64),
 }
 
+/// The event that tells of what happens to a session.
+pub(in crate::harness) const SESSION_CHANGED: &str = "agent:session-changed";
+
 impl Notice {
     /// Whether it tells of a session or of a run of it.
     pub(super) fn is_of_session(&self) -> bool {
         match self {
             Notice::Status(_) | Notice::Tools(_) | Notice::Lost(_) => false,
+            Notice::Event(SESSION_CHANGED, _) => true,
             // Within a text the quotes would be escaped.
             Notice::Event(_, detail) => find::has(detail, "\"runId\":"),
             _ => true,

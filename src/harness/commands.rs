@@ -7,6 +7,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::{Action, VaultAsk};
 use crate::harness::calls::questions::PageCall;
+use crate::harness::core::DEFAULT_SESSION;
 use crate::harness::core::refused::no_session;
 use crate::harness::holding::start::Over;
 use crate::harness::reads::Listing;
@@ -190,6 +191,10 @@ impl Harness {
                 );
             }
             Command::ActiveRuns => self.reads.count_active(&mut self.core, id),
+            Command::SessionsRemove if session == DEFAULT_SESSION => {
+                let (core, runner, reads) = (&mut self.core, &mut self.runner, &mut self.reads);
+                self.holding.remove_first(core, runner, reads, id)?;
+            }
             Command::SessionsStop
             | Command::SessionsRestart
             | Command::SessionsRename

@@ -17,11 +17,9 @@ impl Harness {
     /// nothing may come between.
     pub(super) fn must_finish(&self) -> bool {
         self.runner.pages.is_committing()
-            || self
-                .reads
-                .under_way
-                .values()
-                .any(|after| matches!(after, After::Erase { .. } | After::Remains | After::Archive { .. }))
+            || self.reads.under_way.values().any(|after| {
+                matches!(after, After::Erase { .. } | After::Remains { .. } | After::Archive { .. })
+            })
     }
 
     /// Whether an input can be taken now: it waits for nothing, or is what is waited for.

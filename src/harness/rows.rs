@@ -117,7 +117,9 @@ impl Harness {
                 self.reads.active_came(&mut self.core, command, epoch, &rows);
             }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
-            After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),
+            After::Remains { first } => {
+                self.holding.erase_removed(&mut self.core, &mut self.runner, &rows, first)
+            }
             After::Erase { command, session, place } => {
                 let part = rows.first().unwrap_or(&empty);
                 self.core.pack(&session, part, place, (false, false));
@@ -146,7 +148,7 @@ impl Harness {
 
     pub(in crate::harness) fn read_failed(&mut self, after: After, error: &ErrorInfo) {
         match after {
-            After::Epoch | After::Around | After::Load { .. } | After::Remains => {
+            After::Epoch | After::Around | After::Load { .. } | After::Remains { .. } => {
                 self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.clone())
             }
             After::Account { .. } => {}

@@ -118,7 +118,7 @@ impl Harness {
                 self.runner.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
-            Some(Aim::Sweep) => self.reads.look_for_remains(&mut self.core),
+            Some(Aim::Sweep) => self.reads.look_for_remains(&mut self.core, false),
             _ => {}
         }
     }

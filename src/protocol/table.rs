@@ -341,7 +341,7 @@ commands! {
     /// A page of a session's file; behind the first with what came before it: `from` is its `next`.
     SessionsExport = row("sessions.export", "id from?# last?# hash?").within(Past).of(Id, Read).from(Source::Rows).within(Carry)
         => own().gives("`{ lines, hash, last, next?, files? }`")
-            .invoked("session_export", "sessions.export(id, {format?: \"journal\" | \"markdown\" | \"json\"})", "Blob");
+            .invoked("session_export", "sessions.export(id, {format?: \"journal\" | \"markdown\" | \"json\" | \"html\"})", "Blob");
     /// Takes a file in: `begin`; `lines` as often as it takes (several with `\n` between); `check`; then, behind
     /// `sessions.admit`, `rows` with `lines`, `file` with its `files`, `done`. Or `cancel`. Of `done` the value is there.
     SessionsImport = row("sessions.import", "step lines? files?*").needs(Operator).files().within(Past).within(Carry)

@@ -725,7 +725,16 @@ impl Session {
 
     /// How the session stands, as everybody is told: `SessionState` of the contract.
     pub fn state(&self) -> Option<Value> {
-        Some(state_of(self.record()?.json(), super::usage(&self.sums).as_ref(), self.archived_at()))
+        let (usage, title) = (super::usage(&self.sums), super::view::title(self));
+        let run = self.current();
+        let beside = Beside {
+            usage: usage.as_ref(),
+            archived: self.archived_at(),
+            title: title.as_deref(),
+            held: run.is_some_and(|run| run.held),
+            waits: run.is_some_and(Run::waiting),
+        };
+        Some(state_of(self.record()?.json(), &beside))
     }
 }
 
@@ -758,22 +767,58 @@ pub fn as_stored(id: &str, stored: Option<&Value>, at: Millis) -> Value {
     filled
 }
 
-/// `SessionState` of the contract: the record, what the session has used up, and when it was archived.
-pub fn state_of(record: Value, usage: Option<&Value>, archived: Option<Millis>) -> Value {
+/// What is told of a session besides its record.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// What it has used up.
+    usage: Option<&'a Value>,
+    /// When it was archived.
+    archived: Option<Millis>,
+    /// Its first words.
+    title: Option<&'a str>,
+    /// Whether a run of it is held.
+    held: bool,
+    /// Whether a run of it waits for a person.
+    waits: bool,
+}
+
+impl<'a> Beside<'a> {
+    /// What its head says.
+    pub fn of_head(head: &'a Value) -> Beside<'a> {
+        let run = |flag: &str| head.get("run").and_then(|run| run.get(flag)) == Some(&Value::Bool(true));
+        Beside {
+            usage: head.get("usage"),
+            archived: head.get("archived").and_then(Value::as_u64),
+            title: head.get("title").and_then(Value::as_str),
+            held: run("held"),
+            waits: run("waits"),
+        }
+    }
+
+    /// The same of a session that was lost in the middle of a run.
+    pub fn lost(self) -> Beside<'a> {
+        Beside { held: true, ..self }
+    }
+
+    /// The members of `SessionState`.
+    pub fn json(&self) -> Value {
+        let mut state = Object::new();
+        let yes = |is: bool| is.then_some(Value::Bool(true));
+        state.text("runtime_boundary", "persistent_agent").maybe("usage", self.usage.cloned());
+        state.maybe("archived", self.archived.map(|at| dates::utc(at).into()));
+        state.maybe_text("title", self.title).maybe("held", yes(self.held)).maybe("waiting", yes(self.waits));
+        state.done()
+    }
+}
+
+/// `SessionState` of the contract: the record, and what is told besides.
+pub fn state_of(record: Value, beside: &Beside<'_>) -> Value {
     let mut state = Object::new();
     // A number would say that it is a process.
     let pid = record.get("pid").and_then(Value::as_u64);
     state.all(record);
     state.value("pid", pid.map(|pid| pid.to_string()).into());
-    state.all(beside_record(usage, archived)).done()
-}
-
-/// What `SessionState` has besides the record.
-pub fn beside_record(usage: Option<&Value>, archived: Option<Millis>) -> Value {
-    let mut state = Object::new();
-    state.text("runtime_boundary", "persistent_agent").maybe("usage", usage.cloned());
-    state.maybe("archived", archived.map(|at| dates::utc(at).into()));
-    state.done()
+    state.all(beside.json()).done()
 }
 
 fn operator_from(value: &Value) -> Option<Operator> {

@@ -16,7 +16,7 @@ use super::record::{
 };
 use super::transitions::{Cause, Status, go, next};
 use crate::error::{Code, ErrorInfo};
-use crate::find::unseen;
+use crate::find::{turns, unseen};
 use crate::journal::redact;
 use crate::object::Object;
 use crate::ports::Millis;
@@ -26,8 +26,8 @@ use serde_json::Value;
 /// Prompts that stop the session instead.
 const EXIT_WORDS: [&str; 4] = ["/exit", "exit", "quit", "/quit"];
 
-/// How many letters a session's name may have.
-const NAME: usize = 64;
+/// How many characters a session's name may have.
+const NAME: usize = 200;
 
 /// How many letters a reason or a detail may have.
 pub(crate) const DETAIL: usize = SHORT;
@@ -803,7 +803,7 @@ pub(super) fn check_id(id: &str) -> Result<(), ErrorInfo> {
     ))
 }
 
-/// Whether a session may be called so.
+/// Whether a session may be called so: any text in any language, as long as it stays in its line and in its direction.
 ///
 /// # Errors
 /// `invalid_arguments`
@@ -813,12 +813,13 @@ pub fn check_name(name: &str) -> Result<(), ErrorInfo> {
     } else if name.is_empty() {
         "must not be empty"
     } else if name.chars().nth(NAME).is_some() {
-        "must be 64 characters or fewer"
-    } else if name.chars().any(|letter| letter < ' ') {
+        "must be 200 characters or fewer"
+    } else if name.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
         "must not contain control characters"
-    } else if !name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, ' ' | '_' | '-'))
-    {
-        "may contain only letters, numbers, space, -, and _"
+    } else if name.chars().any(turns) {
+        "must not contain characters that turn the direction of text"
+    } else if name.chars().all(unseen) {
+        "must have a character that is seen"
     } else {
         return Ok(());
     };

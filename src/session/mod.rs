@@ -27,7 +27,7 @@ mod view;
 
 pub use adopted::adopted;
 pub use checkpoint::Checkpoint;
-pub use keeping::{as_stored, beside_record, lost_by, state_of};
+pub use keeping::{Beside, as_stored, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay, weight};
 pub use transcript::Transcript;
@@ -407,7 +407,11 @@ impl Session {
     fn head_at(&self, at: Millis, seq: u64, hash: &str) -> Value {
         let usage = &self.sums.usage;
         let tokens = [usage.input_tokens, usage.output_tokens];
-        let run = self.current().map(|run| Object::new().text("id", &run.id).flag("held", run.held).done());
+        let waits = |run: &Run| run.waiting().then_some(Value::Bool(true));
+        let of_run = |run: &Run| {
+            Object::new().text("id", &run.id).flag("held", run.held).maybe("waits", waits(run)).done()
+        };
+        let run = self.current().map(of_run);
         let files: Vec<Value> = self.files().map(|file| file.id.as_str().into()).list();
         let tools: Vec<Value> = self.grants.iter().map(|grant| grant.tool.as_str().into()).list();
         let granted = |tools: Vec<Value>| {
@@ -427,6 +431,8 @@ impl Session {
             .maybe("once", self.is_once().then_some(Value::Bool(true)))
             .maybe("record", self.record().map(Record::lean))
             .maybe("usage", view::usage(&self.sums))
+            .maybe_text("title", view::title(self).as_deref())
+            .maybe_text("provider", self.provider())
             .maybe("queue", (!self.queue.is_empty()).then(|| self.queue.len().into()))
             .maybe("files", (!files.is_empty()).then(|| files.into()))
             .maybe_text("origin", self.origin.as_deref())

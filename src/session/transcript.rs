@@ -6,6 +6,7 @@
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};
+use crate::journal::Outcome;
 use crate::list::Listed;
 use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
@@ -47,6 +48,9 @@ struct Start {
 
 /// What is said for the person where a call follows an answer that was at its end: not every model goes on by itself.
 pub(super) const GO_ON: &str = "Go on.";
+
+/// The same where a person had stopped the answer in the middle, and wants the rest of it.
+const GO_ON_THERE: &str = "Go on where you were stopped.";
 
 /// What is said where an answer does not fit its schema.
 fn sent_back(error: &ErrorInfo) -> String {
@@ -112,8 +116,9 @@ impl Transcript {
                 self.push_prompt(&run.prompt, refused);
             }
             self.prompted = true;
-            // The next run makes the call again that broke off here.
-            let made_again = runs.get(self.runs + 1).is_some_and(|run| run.prompt.continues.is_some());
+            // The next run makes the call again that broke off here, unless a person stopped it.
+            let next = runs.get(self.runs + 1).filter(|_| run.has_failed());
+            let made_again = next.is_some_and(|run| run.prompt.continues.is_some());
             while let Some(turn) = run.turns.get(self.turns) {
                 let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
                 let replaced = last && made_again && matches!(turn.said, Said::Cut(_));
@@ -124,6 +129,9 @@ impl Transcript {
                     let wrong = ended.and_then(|ended| ended.error.as_ref());
                     let text = match wrong.filter(|error| error.code == Code::InvalidOutput) {
                         Some(error) => sent_back(error),
+                        None if ended.is_some_and(|ended| ended.outcome == Outcome::Interrupted) => {
+                            GO_ON_THERE.into()
+                        }
                         None => GO_ON.into(),
                     };
                     self.push(Role::User, vec![Block::Text(text)], false);

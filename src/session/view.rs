@@ -6,6 +6,7 @@
 
 use super::{Queued, Session};
 use crate::error::{Code, ErrorInfo};
+use crate::find::hidden;
 use crate::journal::Sums;
 use crate::json;
 use crate::list::Listed;
@@ -65,6 +66,36 @@ fn messages(
     messages.truncate(limit);
     messages.reverse();
     Some(messages)
+}
+
+/// How many characters of what was said first a session is called by.
+const TITLE: usize = 80;
+
+/// What a session is called that has no name: its first words, in one line. `None`: nothing was said.
+pub(crate) fn title(session: &Session) -> Option<String> {
+    let mut titles = session.runs.iter().map(|run| first_words(&run.prompt.text));
+    titles.find(|title| !title.is_empty())
+}
+
+fn first_words(text: &str) -> String {
+    let (mut title, mut length, mut gap) = (String::new(), 0, false);
+    for c in text.chars().filter(|c| c.is_whitespace() || !hidden(*c)) {
+        if c.is_whitespace() {
+            gap = length > 0;
+            continue;
+        }
+        if length + usize::from(gap) >= TITLE {
+            title.push('…');
+            break;
+        }
+        if std::mem::take(&mut gap) {
+            title.push(' ');
+            length += 1;
+        }
+        title.push(c);
+        length += 1;
+    }
+    title
 }
 
 /// What the person has said to a run: `Message`s of the contract, the first one first.

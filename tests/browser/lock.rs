@@ -16,7 +16,7 @@ async fn a_second_harness_is_refused_until_the_first_lets_go() {
     assert!(error.message.contains("already running in another tab"), "{}", error.message);
     assert_eq!(second.status()["lifecycle"], "Stopped");
     // The one that was refused holds nothing back.
-    assert_eq!(first.refused("startAgent", json!({})).await, Code::AlreadyRunning);
+    assert_eq!(first.refused("startAgent", json!({ "ifRunning": "reject" })).await, Code::AlreadyRunning);
     first.ask("stopAgent", json!({})).await.unwrap();
     second.ask("startAgent", json!({})).await.unwrap();
     assert_eq!(first.refused("startAgent", json!({})).await, Code::AlreadyRunning);

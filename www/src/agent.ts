@@ -7,7 +7,7 @@
 // drawing.
 // Everything here is the package's public surface. `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
-import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionReply, type PermissionRequest, type QueuedMessage, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
+import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionReply, type PermissionRequest, type QueuedMessage, type Snapshot, type Status, type UnchosenApi, type Usage, type Workspace } from "lodger";
 import { sum } from "./models.ts";
 import { Changing } from "./shell/changing.ts";
 import { service, serviceName } from "./services.ts";
@@ -369,7 +369,7 @@ export class Agent extends Changing {
       const config = this.settings.config(this.capabilities, choice);
       if (this.running) await this.workspace.configureAgent({ ...DEFAULTS, ...config });
       else {
-        await this.workspace.startAgent({ ...config, ifRunning: "join" });
+        await this.workspace.startAgent(config);
         // Nobody has to be told who has started it here.
         this.moved = null;
       }
@@ -387,7 +387,7 @@ export class Agent extends Changing {
     this.#taken = null;
     // To go on without the key would fail what can be gone on with later.
     if (!this.#follows || needsKey) return;
-    await this.workspace.startAgent({ ...this.settings.config(this.capabilities, choice), ifRunning: "join" });
+    await this.workspace.startAgent(this.settings.config(this.capabilities, choice));
     this.#taken = choice;
   }
 
@@ -585,7 +585,7 @@ export class Agent extends Changing {
    * Asks a provider for the models that it offers, so that its address and key are tried and nothing is spent; then the
    * model that is named for one word.
    */
-  async test(provider: ModelApi, signal: AbortSignal): Promise<Tried> {
+  async test(provider: UnchosenApi, signal: AbortSignal): Promise<Tried> {
     const { keys } = this.workspace;
     const tried: Tried = { letIn: false, error: null, models: [], model: "" };
     try {
@@ -596,7 +596,7 @@ export class Agent extends Changing {
       tried.models = (await keys.models(provider).catch(() => [])).map(({ id }) => id);
       if (!provider.model) return tried;
       tried.model = provider.model;
-      return { ...tried, error: await word(provider, signal) };
+      return { ...tried, error: await word(provider as ModelApi, signal) };
     } catch (error) {
       return { ...tried, error: errorInfo(error) };
     }

@@ -2,7 +2,7 @@
 //
 // Decides what the settings ask for a service and what they say about it. A new one is one row. Leaves to others: what was
 // entered (`settings.ts`), the form (`shell/settings-dialog.ts`), and how a service is spoken to (the package).
-import type { ModelApi } from "lodger";
+import type { UnchosenApi } from "lodger";
 
 /** A way to get answers from a model API. */
 export interface Service {
@@ -106,7 +106,7 @@ export function serviceName(id: string): string {
 }
 
 /** How the package calls it. */
-export function kindOf({ id }: Service): Pick<ModelApi, "kind" | "preset"> {
-  const [kind, preset] = id.split("/") as [ModelApi["kind"], string?];
+export function kindOf({ id }: Service): Pick<UnchosenApi, "kind" | "preset"> {
+  const [kind, preset] = id.split("/") as [UnchosenApi["kind"], UnchosenApi["preset"]?];
   return preset ? { kind, preset } : { kind };
 }

@@ -4,7 +4,7 @@
 // Decides: which provider an agent starts with, and under which rules, and how a choice is told. Promises: a key lives in this object's memory and is gone
 // with the page or with `forgetKey`. It goes only to the address of the service that it was entered for. Leaves to others: the
 // form (`shell/settings-dialog.ts`), what a service needs (`services.ts`).
-import type { AgentConfig, Budget, ModelApi, ModelFacts, Provider } from "lodger";
+import type { AgentConfig, Budget, ModelApi, ModelFacts, Provider, UnchosenApi } from "lodger";
 import { offline } from "lodger/offline";
 import { hasLocalModel, LOCAL_FACTS, LOCAL_MODEL, localModel } from "./local-model.ts";
 import { Models } from "./models.ts";
@@ -171,11 +171,12 @@ export class Settings extends Changing {
     const { provider, pace } = choice;
     if (provider === "local") return localModel((part) => ((this.#loaded = part), this.changed()));
     const asked = service(provider);
-    return asked ? this.api(asked, this.entered(asked.id, choice), typed) : offline({ delayMs: pace });
+    // Whether it needs a model that nobody has named is told by the first run.
+    return asked ? (this.api(asked, this.entered(asked.id, choice), typed) as ModelApi) : offline({ delayMs: pace });
   }
 
   /** A service as the package takes it, with its key, or with one that is just being entered. */
-  api(service: Service, { model, baseUrl, plain }: Entered, typed = ""): ModelApi {
+  api(service: Service, { model, baseUrl, plain }: Entered, typed = ""): UnchosenApi {
     const apiKey = typed.trim() || this.#keys.get(service.account);
     const named = model || service.model;
     const address = baseUrl ? { baseUrl, ...(plain && isPlain(baseUrl) ? { allowHttp: true } : {}) } : {};

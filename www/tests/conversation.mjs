@@ -47,14 +47,20 @@ export const tests = {
     await say(page, "never end");
     await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
     await page.getByTestId("stop").click();
-    await page.getByTestId("system-message").filter({ hasText: "Session interrupted." }).waitFor();
+    const stopped = page.getByTestId("system-message").filter({ hasText: "Session interrupted." });
+    await stopped.waitFor();
     await settled(page);
     assert.match(await page.getByTestId("assistant-message").textContent(), /nobody has read/);
     assert.equal(await page.getByTestId("agent-status").textContent(), "Running");
     assert.equal(await page.evaluate(() => document.activeElement?.id), "message");
     assert.equal(await page.locator(".pulse").isVisible(), false);
-    await say(page, "Again");
+    await stopped.getByRole("button", { name: "Continue" }).click();
     await page.getByTestId("assistant-message").nth(1).waitFor();
+    await settled(page);
+    assert.equal(await page.getByTestId("user-message").count(), 1, "nothing was said anew");
+    assert.equal(await stopped.getByRole("button").count(), 0, "only the last answer is gone on with");
+    await say(page, "Again");
+    await page.getByTestId("assistant-message").nth(2).waitFor();
     await settled(page);
   },
 

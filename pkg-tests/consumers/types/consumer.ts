@@ -69,7 +69,7 @@ export async function app(): Promise<void> {
   const { runId } = await ws.sessions.prompt(session.id, { text: "Go on." });
   if (runId !== null) await ws.interrupt({ runId });
   for (const { session: { status }, hmac_status } of await ws.sessions.list({ withVerification: true })) void [status, hmac_status];
-  const found: SessionState[] = await ws.sessions.search("docs");
+  const found: SessionState[] = (await ws.sessions.search("docs")).map(({ session }) => session);
   void found;
   const once = await ws.sessions.runOnce("Count them.", { schema: { type: "object", properties: { count: { type: "number" } }, required: ["count"] } });
   const count: number | undefined = once.value?.count;

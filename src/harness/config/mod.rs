@@ -40,9 +40,9 @@ const TOOL_TIMEOUT_MS: u64 = 60_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfRunning {
     /// Refuse.
-    #[default]
     Reject,
     /// Here already is fine.
+    #[default]
     Join,
     /// A person wants it here: its holder loses it.
     TakeOver,
@@ -130,7 +130,7 @@ impl Default for Config {
             retry_cut: true,
             resume_auto: false,
             archive: None,
-            if_running: IfRunning::Reject,
+            if_running: IfRunning::default(),
         }
     }
 }
@@ -166,10 +166,10 @@ impl Config {
                 "retry" => config.retry_cut = optional(value, name, retry)?.unwrap_or(true),
                 "resume" => config.resume_auto = word(value, name, &["hold", "auto"])? == 1,
                 "ifRunning" => {
-                    config.if_running = match word(value, name, &["reject", "join", "takeover"])? {
-                        1 => IfRunning::Join,
+                    config.if_running = match word(value, name, &["join", "reject", "takeover"])? {
+                        1 => IfRunning::Reject,
                         2 => IfRunning::TakeOver,
-                        _ => IfRunning::Reject,
+                        _ => IfRunning::Join,
                     };
                 }
                 "capabilities" => config.capabilities = optional(value, name, texts)?,
@@ -332,6 +332,18 @@ impl Config {
     /// The same for a record, if it is called anything.
     pub fn model_id(&self, on: Option<&str>) -> Option<&str> {
         Some(self.model(on)).filter(|model| !model.is_empty())
+    }
+
+    /// Who answers: the provider that is asked first, and each that has a name.
+    pub fn answerers(&self) -> Vec<(Option<String>, Value)> {
+        let of = |name: Option<&str>, called: Option<String>| {
+            let model = self.model_id(name);
+            Object::new().value("provider", called.into()).value("model", model.into()).done()
+        };
+        let first = (None, of(None, self.provider.as_ref().map(Provider::name)));
+        let named =
+            self.providers.iter().map(|(name, _)| (Some(name.clone()), of(Some(name), Some(name.clone()))));
+        std::iter::once(first).chain(named).list()
     }
 
     /// What a request to the provider of this name says besides the conversation.

@@ -61,6 +61,11 @@ impl Head {
         self.value.get("archived").and_then(Value::as_u64)
     }
 
+    /// The provider that the session keeps to, if it has one of its own.
+    pub fn provider(&self) -> Option<&str> {
+        self.value.get("provider").and_then(Value::as_str)
+    }
+
     /// As it is written.
     pub fn text(&self) -> &str {
         &self.text

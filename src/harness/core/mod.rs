@@ -93,6 +93,8 @@ pub(in crate::harness) struct State {
     pub failure: Option<ErrorInfo>,
     /// Whether the page was last told that it waits for a person.
     pub told_suspended: bool,
+    /// Who answers, as `SessionState` says it: by the name of a provider; the first without one.
+    pub answers: Vec<(Option<String>, Value)>,
 }
 
 /// What follows at once, of itself: the parts say so, and the harness does it.
@@ -135,7 +137,12 @@ impl Core {
             now: 0,
             by: By::Here,
             epoch: 0,
-            state: State { lifecycle: Lifecycle::Stopped, failure: None, told_suspended: false },
+            state: State {
+                lifecycle: Lifecycle::Stopped,
+                failure: None,
+                told_suspended: false,
+                answers: Vec::new(),
+            },
             outbox: Outbox::default(),
             sessions: Sessions::new(engine),
             runs: Runs::default(),

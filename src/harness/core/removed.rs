@@ -46,6 +46,7 @@ impl Core {
         self.sessions.set_head(session, Head::parse(r#"{"removed":0}"#));
         self.forget_integrity(session);
         self.note_benched(session);
+        self.session_changed(session, "removed");
         self.tell_status();
     }
 }

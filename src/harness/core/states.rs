@@ -4,37 +4,51 @@
 //! others: the record itself (`session/`), and what is known of signatures (`integrity`).
 
 use crate::error::ErrorInfo;
-use crate::harness::core::Core;
 use crate::harness::core::head::Head;
 use crate::harness::core::refused::no_session;
+use crate::harness::core::{Core, Lifecycle};
 use crate::journal::canonical::Integrity;
 use crate::object::Object;
 use crate::session;
-use crate::session::Session;
 use crate::session::damage::Damage;
 use crate::session::record::Record;
+use crate::session::{Beside, Session};
 use serde_json::Value;
 
 impl Core {
     /// `{ session, hmac_status }`.
     pub(in crate::harness) fn status_of(&self, session: &Session) -> Result<Value, ErrorInfo> {
         let state = session.state().ok_or_else(|| no_session(&session.id))?;
-        Ok(self.with_integrity(&session.id, state))
+        Ok(self.with_integrity(&session.id, session.provider(), state))
     }
 
     /// The same of a session that is not believed.
     pub(in crate::harness) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
-        Some(self.with_integrity(session, self.state_by(session, head)?))
+        Some(self.with_integrity(session, head.provider(), self.state_by(session, head)?))
     }
 
-    pub(in crate::harness) fn with_integrity(&self, session: &str, state: Value) -> Value {
-        with_verdict(self.integrity(session), self.with_damage(session, state))
+    pub(in crate::harness) fn with_integrity(&self, session: &str, own: Option<&str>, state: Value) -> Value {
+        with_verdict(self.integrity(session), self.with_the_present(session, own, state))
     }
 
-    /// `SessionState` of the contract, with where the session is damaged.
-    pub(in crate::harness) fn with_damage(&self, session: &str, state: Value) -> Value {
+    /// `SessionState` of the contract, with where the session is damaged, and who answers it now. `own`: the provider that it
+    /// keeps to.
+    pub(in crate::harness) fn with_the_present(
+        &self,
+        session: &str,
+        own: Option<&str>,
+        state: Value,
+    ) -> Value {
         let damage = self.sessions.damage(session).map(Damage::json);
-        Object::new().all(state).maybe("damaged", damage).done()
+        let answers = self.answered_by(own).cloned();
+        Object::new().all(state).maybe("damaged", damage).maybe("answered_by", answers).done()
+    }
+
+    /// Who answers a session now, as long as an agent runs here.
+    pub(in crate::harness) fn answered_by(&self, own: Option<&str>) -> Option<&Value> {
+        let runs = self.state.lifecycle == Lifecycle::Running;
+        let found = self.state.answers.iter().find(|(name, _)| name.as_deref() == own).filter(|_| runs);
+        found.map(|(_, answers)| answers)
     }
 
     /// `SessionState` of the contract, of a session that is not in our hands: by its head.
@@ -43,7 +57,7 @@ impl Core {
             Integrity::Tampered => session::as_stored(session, head.record().as_ref(), self.now),
             _ => Record::of_head(head.record()?).ok()?.into_json(),
         };
-        Some(session::state_of(record, head.value.get("usage"), head.archived_at()))
+        Some(session::state_of(record, &Beside::of_head(&head.value)))
     }
 }
 

@@ -4,7 +4,7 @@
 //! the harness stands is told as it is. Leaves to others: when something is told, and in which order (`calls/events`).
 
 use crate::error::ErrorInfo;
-use crate::harness::action::{Action, Notice};
+use crate::harness::action::{Action, Notice, SESSION_CHANGED};
 use crate::harness::core::{Core, Lifecycle};
 use crate::json::json;
 use crate::object::Object;
@@ -101,6 +101,21 @@ impl Core {
         detail.all(self.status());
         self.state.told_suspended = self.is_suspended();
         self.send("agent:status-changed", detail, barrier);
+    }
+
+    /// Something has happened to a session: this event of its record. What a run does to it, the run tells.
+    pub(in crate::harness) fn tell_session_changed(&mut self, session: &str, event: &Value) {
+        let change = event.get("event_type").and_then(Value::as_str);
+        self.session_changed(session, change.unwrap_or_default());
+    }
+
+    /// The same by its kind.
+    pub(in crate::harness) fn session_changed(&mut self, session: &str, change: &str) {
+        if self.session(session).is_none_or(|session| !session.is_once()) {
+            let mut detail = self.detail(session);
+            detail.text("change", change);
+            self.send(SESSION_CHANGED, detail, true);
+        }
     }
 
     /// Nobody is asked any more: what has come of a question.

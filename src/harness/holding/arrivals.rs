@@ -15,7 +15,7 @@ use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
 use crate::harness::runner::Runner;
 use crate::journal::canonical::Integrity;
-use crate::journal::{Ask, Entry, Row};
+use crate::journal::{Ask, Entry, RecordKind, Row};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Table, Write};
@@ -192,8 +192,14 @@ impl Holding {
                 core.outbox.write(Write::Put { table: Table::Entries, key, value });
             }
         }
+        let mut events = Vec::new();
         for (seq, row, entry) in made {
             core.outbox.write(row_write(&id, seq, &row, &entry));
+            if let Entry::Recorded { what, record } = entry
+                && what == RecordKind::Event
+            {
+                events.push(record);
+            }
         }
         for run in runs {
             core.can_be_found(&id, &run);
@@ -204,6 +210,9 @@ impl Holding {
         core.sessions.set_head(&id, head);
         core.outbox.write(delete(Table::Meta, ARRIVING));
         core.outbox.strictly();
+        for event in &events {
+            core.tell_session_changed(&id, event);
+        }
         core.reply_value(command, &arrival.session.state().unwrap_or_default());
         if arrival.replaces.is_some() {
             go_on_with(core, runner, arrival.session);
@@ -243,7 +252,7 @@ pub(in crate::harness) fn go_on_with(core: &mut Core, runner: &mut Runner, sessi
     if core.state.lifecycle == Lifecycle::Running {
         runner.start_session(core, &id);
         if id == DEFAULT_SESSION {
-            runner.tend_default(core, true);
+            runner.tend(core, DEFAULT_SESSION, true);
         }
     }
     if core.sessions.is_watched(&id) {

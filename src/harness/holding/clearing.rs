@@ -4,7 +4,7 @@
 //! then. Leaves to others: which rows have content (`core/stored`).
 
 use crate::error::ErrorInfo;
-use crate::harness::core::{Core, Lifecycle};
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::Holding;
 use crate::harness::holding::arrivals::begin_anew;
 use crate::harness::reads::{After, Reads};
@@ -50,6 +50,27 @@ impl Holding {
         let rows = pack::loose(session).within(Some(1), until);
         let after = After::Erase { command, session: session.into(), place };
         reads.read_after_commit(core, vec![rows, Read::all(Table::Files, Vec::new())], after);
+    }
+
+    /// Removes the first session. There is one as long as an agent runs: so it goes at once, and begins anew.
+    #[inline(never)]
+    pub(in crate::harness) fn remove_first(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        reads: &mut Reads,
+        command: u32,
+    ) -> Result<(), ErrorInfo> {
+        enter(Room::Past);
+        if core.integrity(DEFAULT_SESSION) != Integrity::Tampered {
+            core.must_own_session(DEFAULT_SESSION)?;
+        }
+        runner.interrupt_session(core, DEFAULT_SESSION, StoppedBy::Removed, true);
+        runner.unqueue_all(core, DEFAULT_SESSION);
+        core.answer_waiters(DEFAULT_SESSION);
+        reads.give_up(core, command, DEFAULT_SESSION);
+        begin_anew(core, runner);
+        Ok(())
     }
 
     /// A clearing is over. What it could not erase, the next start erases.

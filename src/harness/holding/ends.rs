@@ -85,9 +85,11 @@ impl Holding {
                 unanswered.extend(*command);
                 false
             }
-            After::Epoch | After::Account { .. } | After::Around | After::Load { .. } | After::Remains => {
-                false
-            }
+            After::Epoch
+            | After::Account { .. }
+            | After::Around
+            | After::Load { .. }
+            | After::Remains { .. } => false,
             _ => true,
         });
         for command in unanswered {

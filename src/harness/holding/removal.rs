@@ -4,7 +4,7 @@
 //! of that moment sees to it, be it at a later start. Leaves to others: how long that is (`core/removed`).
 
 use crate::harness::core::removed::{UNDO_MS, erase};
-use crate::harness::core::{Core, Lifecycle, tasks};
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, tasks};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
 use crate::harness::reads::Reads;
@@ -29,14 +29,21 @@ impl Holding {
             return;
         }
         if core.state.lifecycle == Lifecycle::Running {
-            reads.look_for_remains(core);
+            reads.look_for_remains(core, false);
         } else {
             self.begin(core, Aim::Sweep);
         }
     }
 
-    /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files.
-    pub(in crate::harness) fn erase_removed(&mut self, core: &mut Core, runner: &mut Runner, rows: &[Rows]) {
+    /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files. `first`: what is known of
+    /// runs of the first session is of one that was removed.
+    pub(in crate::harness) fn erase_removed(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        rows: &[Rows],
+        first: bool,
+    ) {
         let over = |at: Millis| at.saturating_add(UNDO_MS) <= core.now;
         let is_over = |session: &&str| core.removed_at(session).is_some_and(over);
         let gone: Vec<String> =
@@ -44,7 +51,7 @@ impl Holding {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         for (key, session) in part(0) {
-            if gone.contains(session) {
+            if gone.contains(session) || (first && session == DEFAULT_SESSION) {
                 core.outbox.write(Write::DeletePrefix { table: Table::Meta, prefix: key.clone() });
             }
         }

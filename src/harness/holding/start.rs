@@ -95,7 +95,8 @@ impl Holding {
                 core.reply(command, Ok(None));
                 return Ok(());
             }
-            return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
+            return Err(already_running("in this page")
+                .hint("stop it first, or leave ifRunning out to go on with it"));
         }
         runner.setup.own_tools_fit(&config)?;
         let aim = Aim::Run { commands: vec![command], config: Box::new(config), over };
@@ -142,7 +143,7 @@ impl Holding {
                 Some(holder) if !holder.is_empty() => format!("in another tab (\"{holder}\")"),
                 _ => "in another tab".into(),
             })
-            .hint("pass ifRunning: \"join\" to follow it here and go on when that tab is gone, or \"takeover\" to take it");
+            .hint("leave ifRunning out to follow it here and go on when that tab is gone, or pass \"takeover\" to take it");
             return self.refuse_start(core, &error);
         }
         self.stopped = stopped_until(first(3).as_deref());
@@ -212,7 +213,7 @@ impl Holding {
             runner.record_start(core, session);
         }
         runner.start_those_with_keys(core);
-        runner.tend_default(core, true);
+        runner.tend(core, DEFAULT_SESSION, true);
         core.outbox.tell_after_commit(core.status_notice());
         core.status_changed(true);
         runner.calls.tell_histories(core);
@@ -227,11 +228,9 @@ impl Holding {
             }
             runner.calls.tell_questions_again(core, &runner.setup, session);
         }
-        for session in &lost {
+        let by_itself = if runner.setup.config.resume_auto { sessions } else { &lost };
+        for session in by_itself {
             runner.go_on_with(core, session);
-        }
-        if runner.setup.config.resume_auto {
-            runner.go_on_with(core, DEFAULT_SESSION);
         }
     }
 

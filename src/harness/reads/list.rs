@@ -23,6 +23,7 @@ use crate::ports::{Millis, Part, Read, Rows, Table};
 use crate::session::damage::Damage;
 use crate::session::dates;
 use crate::session::record::Record;
+use crate::session::{Beside, Session};
 use crate::{json, session};
 use serde_json::Value;
 
@@ -88,7 +89,8 @@ fn listed(core: &mut Core, id: &str, head: &Head, verified: bool, held: bool) ->
         core.state_by(id, head)
     })?;
     let at = state.get("updated_at").and_then(Value::as_str).and_then(dates::parse);
-    let state = core.with_damage(id, state);
+    let own = core.session(id).map_or_else(|| head.provider(), Session::provider);
+    let state = core.with_the_present(id, own, state);
     let told = if verified { with_verdict(core.integrity(id), state) } else { state };
     Some((at.unwrap_or_default(), json::json(&told)))
 }
@@ -101,7 +103,9 @@ fn listed_as_written(core: &Core, id: &str, head: &Head, verified: bool) -> Opti
         return None;
     }
     let (at, record) = Record::text_of_head(&|name| head.recorded_text(name))?;
-    let beside = json::json(&session::beside_record(head.value.get("usage"), head.archived_at()));
+    let mut beside = Object::new();
+    beside.all(Beside::of_head(&head.value).json());
+    let beside = beside.maybe("answered_by", core.answered_by(head.provider()).cloned()).json();
     let state = ["{", &record, ",", beside.get(1..)?].concat();
     let told = ["{\"hmac_status\":\"", Integrity::Verified.as_str(), "\",\"session\":", &state, "}"];
     Some((at, if verified { told.concat() } else { state }))
@@ -113,7 +117,7 @@ fn stands(core: &Core, id: &str, head: &Head, held: bool) -> Option<Value> {
         // As its status would say.
         None if !held && head.is_at_work() && core.integrity(id) != Integrity::Tampered => {
             let record = session::lost_by(&head.record()?, core.now)?;
-            Some(session::state_of(record, head.value.get("usage"), None))
+            Some(session::state_of(record, &Beside::of_head(&head.value).lost()))
         }
         None => core.state_by(id, head),
     }

@@ -182,7 +182,9 @@ impl<'a> Stored<'a> {
         };
         damage.into_iter().for_each(|damage| core.found_damage(session, damage));
         let stored = changed.and_then(|head| core.status_by(session, head));
-        let status = stored.unwrap_or_else(|| core.with_integrity(session, state));
+        let status = stored.unwrap_or_else(|| {
+            core.with_integrity(session, core.session(session).and_then(Session::provider), state)
+        });
         core.reply_value(waiting.command, &status);
         Ok(())
     }

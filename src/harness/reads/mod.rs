@@ -72,8 +72,9 @@ pub(in crate::harness) enum After {
     Active { command: u32, epoch: Option<u64> },
     /// The head of a session that arrives; nothing was read for it.
     Arrived { command: u32 },
-    /// What besides their own rows is left of removed sessions: whose each run is, and the files.
-    Remains,
+    /// What besides their own rows is left of removed sessions: whose each run is, and the files. `first`: the first session
+    /// was one of them, and has begun anew since.
+    Remains { first: bool },
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String, place: Option<Checkpoint> },
     /// A session that is archived; `command`: who asked for that, if anybody did.
@@ -200,9 +201,13 @@ impl Reads {
     }
 
     /// Reads what has to go besides the rows of the removed sessions themselves.
-    pub(in crate::harness) fn look_for_remains(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn look_for_remains(&mut self, core: &mut Core, first: bool) {
         let runs = Read::all(Table::Meta, vec!["run".into()]);
-        self.read_after_commit(core, vec![runs, Read::all(Table::Files, Vec::new())], After::Remains);
+        self.read_after_commit(
+            core,
+            vec![runs, Read::all(Table::Files, Vec::new())],
+            After::Remains { first },
+        );
     }
 
     /// A session that a command is for is not what was written: the command fails, unless it gives the session up.
@@ -223,6 +228,6 @@ impl Reads {
     pub(in crate::harness) fn give_up(&mut self, core: &mut Core, command: u32, session: &str) {
         core.remove_broken(session);
         core.reply(command, Ok(None));
-        self.look_for_remains(core);
+        self.look_for_remains(core, session == DEFAULT_SESSION);
     }
 }

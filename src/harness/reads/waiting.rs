@@ -53,7 +53,7 @@ impl Waiting {
     /// Whether it may end a session that is damaged: nothing in that has to be read for it.
     pub fn gives_up(&self) -> bool {
         match self.request.command {
-            Command::SessionsRemove => self.session != DEFAULT_SESSION,
+            Command::SessionsRemove => true,
             Command::ClearConversation => self.session == DEFAULT_SESSION,
             _ => false,
         }

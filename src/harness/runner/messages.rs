@@ -12,7 +12,7 @@ use crate::harness::runner::files::has_files;
 use crate::harness::runner::not_configured;
 use crate::harness::runner::queue::{accepted, when_busy};
 use crate::harness::runner::records::policy_of;
-use crate::journal::{Ask, Entry, StoppedBy};
+use crate::journal::{Ask, Entry, Outcome, StoppedBy};
 use crate::object::Object;
 use crate::protocol::args::shortened;
 use crate::protocol::{Command, Members, Request};
@@ -194,7 +194,7 @@ impl Runner {
         self.advance(core, session);
     }
 
-    /// A held run goes on; after a failed one, a new run does.
+    /// A held run goes on; after one that has failed or was interrupted, a new run does.
     pub(in crate::harness) fn resume(
         &mut self,
         core: &mut Core,
@@ -204,9 +204,9 @@ impl Runner {
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
         let last = core.session(session).and_then(|session| session.runs.last());
-        let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
+        let can_go_on = |last: &&Run| last.ended.as_ref().is_none_or(|end| end.outcome != Outcome::Completed);
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
-            let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
+            let error = ErrorInfo::new(Code::NothingToResume, "there is no held, failed or interrupted run");
             return Err(error.hint("send a message instead"));
         };
         if !self.setup.config.answers(core.session(session).and_then(Session::provider)) {
@@ -216,8 +216,8 @@ impl Runner {
         let schema = last.prompt.output.as_ref().map(Output::record);
         self.may_prompt(core, session, "-", false)?;
         if has_ended {
-            let failed = std::mem::replace(&mut run, ["run_", fresh].concat());
-            self.continue_after(core, session, failed, fresh, schema);
+            let ended = std::mem::replace(&mut run, ["run_", fresh].concat());
+            self.continue_after(core, session, ended, fresh, schema);
         } else if held {
             self.append(core, session, Some(&run), &Entry::Resumed {});
         }
@@ -225,12 +225,12 @@ impl Runner {
         Ok(())
     }
 
-    /// A run begins that goes on with a failed one.
+    /// A run begins that goes on with one that has ended early.
     pub(in crate::harness) fn continue_after(
         &mut self,
         core: &mut Core,
         session: &str,
-        failed: String,
+        ended: String,
         fresh: &str,
         schema: Option<Value>,
     ) {
@@ -241,7 +241,7 @@ impl Runner {
             trusted: None,
             metadata: None,
             idempotency: None,
-            continues: Some(failed),
+            continues: Some(ended),
             files: Vec::new(),
             schema,
             replaces: None,
@@ -290,9 +290,7 @@ impl Runner {
         text: &str,
         files: bool,
     ) -> Result<(), ErrorInfo> {
-        if session == DEFAULT_SESSION {
-            self.tend_default(core, false);
-        }
+        self.tend(core, session, false);
         self.asked_to_prompt(core, Command::SendMessage, session, text, files).map(drop)
     }
 

@@ -685,6 +685,9 @@ fn after_record(core: &mut Core, session: &str, run: &str, of: OfRecord<'_>) {
         OfRecord::Recorded { what, record } if what.known().is_some_and(RecordKind::is_event) => {
             // A stop waits for the end of its run.
             core.note_benched(session);
+            if *what == RecordKind::Event {
+                core.tell_session_changed(session, record);
+            }
             // Its task is found by its id alone, too.
             if let Some(task) = begun_task(what.known(), record, Some(run)) {
                 core.can_be_found(session, &task);

@@ -20,6 +20,7 @@ use crate::rooms::{Room, enter};
 use crate::run::{Output, Run};
 use crate::session;
 use crate::session::lifecycle::Outcome;
+use crate::session::transitions::Status;
 use crate::session::{Session, lifecycle, record};
 use serde_json::Value;
 
@@ -238,19 +239,21 @@ impl Runner {
         }
     }
 
-    /// The harness's own conversation has a record like any other. A start or a message recovers it.
-    pub(in crate::harness) fn tend_default(&mut self, core: &mut Core, starting: bool) {
-        let Some(folded) = core.session(DEFAULT_SESSION) else { return };
+    /// A session that was lost with its page, or whose run has failed, takes messages again. The harness's own conversation
+    /// has a record like any other: it begins here, and a start begins it again after a stop.
+    pub(in crate::harness) fn tend(&mut self, core: &mut Core, session: &str, starting: bool) {
+        let Some(folded) = core.session(session) else { return };
         let Ok(mut args) = core.as_operator() else { return };
         let what = match folded.record() {
+            None if session != DEFAULT_SESSION => return,
             None => {
-                args.text("id", DEFAULT_SESSION).text("providerId", &self.setup.provider_name());
-                args.text("projectId", &core.options.name).text("policy", &policy_of(DEFAULT_SESSION));
+                args.text("id", session).text("providerId", &self.setup.provider_name());
+                args.text("projectId", &core.options.name).text("policy", &policy_of(session));
                 args.maybe_text("modelId", self.setup.config.model_id(None));
                 Ask::Launch
             }
             Some(record) if record.status().is_active() => return,
-            Some(record) if record.text("status") == Some("stopped") => {
+            Some(record) if record.status() == Status::Stopped => {
                 if !starting {
                     return;
                 }
@@ -261,8 +264,8 @@ impl Runner {
                 Ask::Recover
             }
         };
-        // It may be another operator's: then the first prompt says so.
-        let _ = self.ask_session(core, DEFAULT_SESSION, what, &args.done());
+        // It may be another operator's: then the prompt says so.
+        let _ = self.ask_session(core, session, what, &args.done());
     }
 
     /// Removes a session that may be removed.
@@ -272,10 +275,6 @@ impl Runner {
         session: &str,
         args: &Value,
     ) -> Result<(), ErrorInfo> {
-        if session == DEFAULT_SESSION {
-            let error = ErrorInfo::new(Code::InvalidArguments, "the first session cannot be removed");
-            return Err(error.hint("clearConversation erases what was said in it"));
-        }
         // An operator who may not remove it must not stop its run.
         core.must_own_session(session)?;
         self.interrupt_session(core, session, StoppedBy::Removed, true);
@@ -293,7 +292,7 @@ impl Runner {
     ) -> Result<(), ErrorInfo> {
         core.options.operator = given.map(parse_operator).transpose()?;
         if core.state.lifecycle == Lifecycle::Running {
-            self.tend_default(core, false);
+            self.tend(core, DEFAULT_SESSION, false);
         }
         Ok(())
     }

@@ -68,6 +68,7 @@ impl Setup {
         }
         self.config = config;
         self.config.look_in_vault(&self.vault);
+        core.state.answers = self.config.answerers();
         let policy = Policy::from_record(&self.config.record());
         let before = std::mem::replace(&mut self.policy, policy);
         self.skills = prompt::merged(&self.config.skills, &self.account);

@@ -152,6 +152,42 @@ fn a_new_run_goes_on_where_one_has_failed() {
     assert_eq!(world.fails(0, "resume", json!({})).code, Code::NothingToResume);
 }
 
+/// After *Stop* comes *Continue*: what was shown stays, and the rest of it is asked for. A tool that was stopped is not run again.
+#[test]
+fn a_new_run_goes_on_where_a_person_has_stopped_one() {
+    let mut world = started();
+    let stopped = send(&mut world, "one");
+    world.answers(0, asks(&[("first", "send_mail")]));
+    world.running(0, "first");
+    world.must(0, "interrupt", json!({}));
+    let run = world.must(0, "resume", json!({ "runId": stopped }))["runId"].as_str().unwrap().to_owned();
+    let roles = |world: &World| sent(world).iter().map(|message| message["role"].clone()).collect::<Vec<_>>();
+    assert_eq!(roles(&world), ["user", "assistant", "tool"], "the model hears that it was stopped");
+    world.streams(0, 0, "half of");
+    world.must(0, "interrupt", json!({}));
+    let last = world.must(0, "resume", json!({}))["runId"].as_str().unwrap().to_owned();
+    let said =
+        sent(&world).split_off(3).into_iter().map(|message| message["content"].clone()).collect::<Vec<_>>();
+    assert_eq!(said, ["half of", "Go on where you were stopped."]);
+    world.answers(0, says(" it."));
+    let shown: Vec<_> = history(&mut world)
+        .iter()
+        .map(|message| (message["role"].clone(), message["status"].clone(), message["runId"].clone()))
+        .collect();
+    let row = |role: &str, status: &str, run: &str| (json!(role), json!(status), json!(run));
+    let answer = |status: &str, run: &str| row("assistant", status, run);
+    assert_eq!(
+        shown,
+        [
+            row("user", "complete", &stopped),
+            answer("interrupted", &stopped),
+            answer("interrupted", &run),
+            answer("complete", &last)
+        ]
+    );
+    assert_eq!(world.fails(0, "resume", json!({})).code, Code::NothingToResume);
+}
+
 /// What was shown is not lost by going on: it stays until the new answer says something, and when that comes to less.
 #[test]
 fn going_on_loses_nothing_of_what_was_shown() {
@@ -311,11 +347,12 @@ fn seed_000_2_a_start_without_a_provider_runs_and_tells_its_lack_when_a_message_
 #[test]
 fn seed_000_3_a_second_start_is_already_running_and_says_where() {
     let mut world = started();
-    let error = world.fails(0, "startAgent", json!({}));
+    let error = world.fails(0, "startAgent", json!({ "ifRunning": "reject" }));
     assert_eq!(error.code, Code::AlreadyRunning);
     assert!(error.message.contains("already running"), "{error}");
     assert_eq!(status(&world), &running());
-    world.must(0, "startAgent", json!({ "ifRunning": "join" }));
+    // The command of the seed says so; the method is content with what runs.
+    world.must(0, "startAgent", json!({}));
     let other = world.open();
     let error = world.fails(other, "startAgent", json!({}));
     assert!(error.message.contains("already running in another tab (\"tab-"), "{error}");

@@ -860,7 +860,8 @@ fn one_session_arrives_at_a_time_and_others_go_on() {
     // What comes the second time must be what came the first.
     check(&mut desk, &file).unwrap();
     desk.must("sessions.admit", json!({}));
-    let other = file.replacen("hello", "jello", 1);
+    let (head, rows) = file.split_once('\n').unwrap();
+    let other = [head, &rows.replacen("hello", "jello", 1)].join("\n");
     assert_eq!(write(&mut desk, &other).unwrap_err().message, "the file has changed while it was read");
     desk.must("sessions.import", json!({ "step": "cancel" }));
     check(&mut desk, &file).unwrap();

@@ -233,7 +233,8 @@ fn a_run_lost_with_its_holder_waits_for_recovery() {
         assert_eq!(recommended, "reconnect session process, then resume");
         let notes = state["supervision_notes"].as_array().unwrap();
         assert_eq!(notes.last().unwrap(), "Persistent agent recovery required: stale pid.");
-        assert_eq!(page.fails("resume", json!({ "runId": run })).0, Code::InvalidTransition);
+        let prompt = json!({ "id": "a", "text": "hello?" });
+        assert_eq!(page.fails("sessions.prompt", prompt).0, Code::InvalidTransition);
         let state = page.must("sessions.recover", json!({ "id": "a", "action": action }));
         if action == "resume" {
             assert_eq!((&state["status"], page.models.len()), (&json!("idle"), 0));
@@ -261,6 +262,41 @@ fn the_first_session_recovers_by_itself() {
     assert_eq!(page.must("resume", json!({}))["runId"], run);
     page.says("here");
     page.holds("default");
+}
+
+/// `sendMessage` and `resume` take up any session, as they do the first: what a lost page left, and what a provider has failed.
+#[test]
+fn a_named_session_is_taken_up_by_a_message_or_by_going_on() {
+    for resumes in [true, false] {
+        let mut page = Desk::started("ann");
+        page.launch("a");
+        let run = page.prompt("a", "hello")["runId"].clone();
+        page.rows("a");
+        let mut page = page.crash("ann");
+        page.start();
+        if resumes {
+            assert_eq!(page.must("resume", json!({ "sessionId": "a" }))["runId"], run);
+        } else {
+            let next = page.must("sendMessage", json!({ "sessionId": "a", "text": "and?" }))["runId"].clone();
+            assert_ne!(next, run);
+            let waited = page.must("wait", json!({ "runId": run }));
+            assert_eq!(waited["outcome"], "interrupted");
+        }
+        page.says("here");
+        assert_eq!(page.status("a")["status"], "idle");
+        let events = page.event_types("a");
+        assert!(events.contains(&"recovered".into()), "{events:?}");
+        page.must("sendMessage", json!({ "sessionId": "a", "text": "more" }));
+        page.breaks(Code::Quota);
+        assert_eq!(page.status("a")["status"], "provider_unavailable");
+        page.must("sendMessage", json!({ "sessionId": "a", "text": "again" }));
+        page.says("well");
+        page.must("sessions.stop", json!({ "id": "a" }));
+        // Who has stopped it starts it again.
+        let message = json!({ "sessionId": "a", "text": "hello?" });
+        assert_eq!(page.fails("sendMessage", message).0, Code::InvalidTransition);
+        page.holds("a");
+    }
 }
 
 #[test]
@@ -794,7 +830,7 @@ fn what_was_removed_goes_without_an_agent_and_at_a_later_start() {
 }
 
 #[test]
-fn only_the_owner_removes_and_never_the_first() {
+fn only_the_owner_removes() {
     let mut page = Desk::started("ann");
     page.launch("docs");
     page.prompt("docs", "hello");
@@ -805,8 +841,131 @@ fn only_the_owner_removes_and_never_the_first() {
     page.must("sessions.remove", json!({ "id": "docs" }));
     page.must("setOperator", json!({ "operator": { "subject": "bob" } }));
     assert_eq!(page.fails("sessions.undoRemove", json!({ "id": "docs" })).0, Code::PermissionDenied);
-    page.must("setOperator", json!({ "operator": { "subject": "ann" } }));
-    assert_eq!(page.fails("sessions.remove", json!({ "id": "default" })).0, Code::InvalidArguments);
+}
+
+/// It is the harness's own: there is one as long as an agent runs.
+#[test]
+fn the_first_session_goes_at_once_and_begins_anew() {
+    for runs in [true, false] {
+        let mut page = Desk::started("ann");
+        page.offer_mail();
+        page.must("sendMessage", json!({ "text": "hello quokka" }));
+        page.says("here");
+        page.mails("default");
+        assert_eq!(page.grants(), ["default"]);
+        let run = page.must("sendMessage", json!({ "text": "and" }))["runId"].clone();
+        page.must("setOperator", json!({ "operator": { "subject": "bob" } }));
+        assert_eq!(page.fails("sessions.remove", json!({ "id": "default" })).0, Code::PermissionDenied);
+        assert_eq!(page.models.len(), 1, "its run goes on");
+        page.must("setOperator", json!({ "operator": { "subject": "ann" } }));
+        if !runs {
+            page.must("stopAgent", json!({}));
+        }
+        page.must("sessions.remove", json!({ "id": "default" }));
+        assert_eq!(page.models.len(), 0);
+        assert_eq!(page.must("history", json!({})), json!([]));
+        assert_eq!(page.fails("wait", json!({ "runId": run })).0, Code::RunNotFound);
+        let all = [Table::Entries, Table::Heads, Table::Drafts, Table::Meta];
+        let rows = all.into_iter().flat_map(|table| page.store.read(&Read::all(table, Vec::new())));
+        let left = rows.map(|(key, row)| format!("{key:?} {row}"));
+        let left = left
+            .filter(|row| row.contains("quokka") || row.starts_with("[Text(\"run\")"))
+            .collect::<Vec<_>>();
+        assert!(left.is_empty(), "{left:?}");
+        if !runs {
+            page.start();
+        }
+        let state = page.status("default");
+        assert_eq!(
+            (&state["usage"], &state["title"], &state["status"]),
+            (&Value::Null, &Value::Null, &json!("running"))
+        );
+        assert!(page.grants().is_empty());
+        page.must("sendMessage", json!({ "text": "anew" }));
+        page.says("well");
+        page.holds("default");
+        let mut page = page.crash("ann");
+        page.start();
+        assert_eq!(page.must("history", json!({})).as_array().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn a_session_is_called_by_its_first_words_and_says_who_answers_it() {
+    let mut page = Desk::started("ann");
+    page.launch("a");
+    page.must("sessions.launch", json!({ "id": "b", "provider": "spare" }));
+    assert_eq!(page.status("a")["title"], Value::Null);
+    let long = format!("  What\n is\u{200b} {}", "ö".repeat(100));
+    page.prompt("a", &long);
+    let title = format!("What is {}…", "ö".repeat(72));
+    assert_eq!(page.status("a")["title"], title.as_str());
+    page.says("This.");
+    page.prompt("a", "And that?");
+    page.says("That.");
+    let own = json!({ "provider": "spare", "model": "model-1" });
+    let main = json!({ "provider": "custom", "model": "model-1" });
+    let told = |page: &mut Desk| {
+        let listed = page.must("sessions.list", json!({}));
+        let of = |id: &str| {
+            let state = listed.as_array().unwrap().iter().find(|state| state["id"] == id).unwrap();
+            (state["title"].clone(), state["answered_by"].clone())
+        };
+        [of("a"), of("b")]
+    };
+    assert_eq!(told(&mut page), [(json!(title), main.clone()), (Value::Null, own.clone())]);
+    // By their heads, as they are written.
+    let mut page = page.crash("ann");
+    assert_eq!(told(&mut page), [(json!(title), Value::Null), (Value::Null, Value::Null)]);
+    page.start();
+    assert_eq!(told(&mut page), [(json!(title), main), (Value::Null, own.clone())]);
+    let provider = json!({ "kind": "custom", "model": "other", "stream": { "$fn": 50 } });
+    page.must("configureAgent", json!({ "provider": provider }));
+    let other = json!({ "provider": "custom", "model": "other" });
+    assert_eq!(told(&mut page), [(json!(title), other.clone()), (Value::Null, own.clone())]);
+    page.must("clearConversation", json!({ "sessionId": "a" }));
+    assert_eq!(told(&mut page), [(Value::Null, other), (Value::Null, own)]);
+}
+
+#[test]
+fn all_pages_hear_what_happens_to_a_session() {
+    let mut page = Desk::started("ann");
+    let changes = |page: &mut Desk| -> Vec<String> {
+        let told = std::mem::take(&mut page.events).into_iter();
+        let told = told.filter(|(name, _)| *name == "agent:session-changed");
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        told.map(|(_, detail)| format!("{} {}", text(&detail["sessionId"]), text(&detail["change"])))
+            .collect()
+    };
+    changes(&mut page);
+    page.launch("a");
+    page.must("sessions.rename", json!({ "id": "a", "displayName": "Ä" }));
+    page.prompt("a", "hello");
+    page.says("here");
+    // What a run does is told by the run, and a task is nobody's session.
+    page.must("sessions.runOnce", json!({ "text": "once" }));
+    page.says("done");
+    assert_eq!(changes(&mut page), ["a launched", "a renamed"]);
+    page.must("sessions.bench", json!({ "id": "a" }));
+    page.must("sessions.play", json!({ "id": "a" }));
+    page.must("sessions.archive", json!({ "id": "a" }));
+    page.must("sessions.fork", json!({ "id": "a" }));
+    assert_eq!(changes(&mut page), ["a benched", "a played", "a archived", "a-2 forked"]);
+    page.must("sessions.remove", json!({ "id": "a" }));
+    page.must("sessions.undoRemove", json!({ "id": "a" }));
+    assert_eq!(changes(&mut page), ["a removed", "a restored"]);
+    page.must("sessions.prompt", json!({ "id": "a-2", "text": "and" }));
+    page.rows("a-2");
+    let mut page = page.crash("ann");
+    page.start();
+    assert!(changes(&mut page).contains(&"a-2 failed".into()));
+    page.must("resume", json!({ "sessionId": "a-2" }));
+    assert_eq!(changes(&mut page), ["a-2 recovered", "a-2 run_resumed"]);
+    page.must("stopAgent", json!({}));
+    changes(&mut page);
+    // What is done without an agent too, but nobody hears it where nobody is.
+    page.must("sessions.rename", json!({ "id": "a", "displayName": "B" }));
+    assert_eq!(changes(&mut page), ["a renamed"]);
 }
 
 #[test]
@@ -1139,6 +1298,28 @@ fn a_held_run_goes_on_by_itself_for_its_owner_alone() {
     page.says("yours");
     assert_eq!(page.status("default")["status"], "idle");
     page.holds("default");
+}
+
+#[test]
+fn each_held_run_goes_on_by_itself_where_the_page_wants_that() {
+    let mut page = Desk::started("ann");
+    for id in ["a", "b"] {
+        page.launch(id);
+        page.prompt(id, "hello");
+    }
+    page.must("sendMessage", json!({ "text": "hello" }));
+    page.must("sessions.bench", json!({ "id": "b" }));
+    let mut page = page.crash("ann");
+    let provider = json!({ "kind": "custom", "model": "model-1", "stream": { "$fn": 50 } });
+    page.must("startAgent", json!({ "provider": provider, "resume": "auto" }));
+    assert_eq!(page.models.len(), 2, "but what was put aside");
+    page.says("one");
+    page.says("two");
+    for id in ["default", "a"] {
+        assert_eq!(page.status(id)["status"], "idle");
+        page.holds(id);
+    }
+    assert_eq!(page.status("b")["suspended"], true);
 }
 
 #[test]

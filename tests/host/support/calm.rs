@@ -52,7 +52,7 @@ pub fn story(world: &World) -> Vec<String> {
         "agent:lifecycle" => Some(format!("lifecycle {}", word(detail, "phase"))),
         "agent:message-chunk" => Some(format!("chunk {}", word(detail, "text"))),
         "agent:tool-call" => Some(format!("{} {}", word(detail, "toolCallId"), word(detail, "status"))),
-        "agent:status-changed" => None,
+        "agent:status-changed" | "agent:session-changed" => None,
         other => Some(other.trim_start_matches("agent:").into()),
     };
     world.events(0).iter().filter_map(name).collect()

@@ -215,7 +215,7 @@ export class MessageView {
     if (key === this.#noteKey) return;
     this.#noteKey = key;
     this.#note?.remove();
-    this.#note = message.status === "damaged" ? damagedNote() : quiet ? null : held ? heldNote(early) : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote(early) : null;
+    this.#note = message.status === "damaged" ? damagedNote() : quiet ? null : held ? heldNote(early) : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote(last) : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote(early) : null;
     if (this.#note) this.element.after(this.#note);
   }
 
@@ -299,8 +299,9 @@ function button(action: string, label: string, primary = false): HTMLElement {
   return h("button", { type: "button", class: primary ? "primary" : "", "data-action": action }, label);
 }
 
-function interruptedNote(): HTMLElement {
-  return note("quiet", "stop", "Session interrupted.");
+/** Only the last run can be gone on with. */
+function interruptedNote(last: boolean): HTMLElement {
+  return note("quiet", "stop", "Session interrupted.", last ? button("continue", "Continue") : null);
 }
 
 function damagedNote(): HTMLElement {

@@ -152,11 +152,12 @@ export class SessionStore extends Changing {
     return !agent.busy && (current?.verdict === "tampered" || agent.snapshot.error?.code === "corrupt");
   }
 
-  /** What is needed before the session that is shown takes a message; empty: nothing. The main conversation goes on by itself. */
+  /** What is needed before the session that is shown takes a message; empty: nothing. One that has failed is taken up by a message. */
   get needed(): string {
     const { current } = this;
     if (this.damaged) return "This conversation is damaged";
-    const way = current && !this.agent.busy ? stillOf(current) : null;
+    const rests = current?.state.suspended || current?.state.status === "stopped";
+    const way = rests && !this.agent.busy ? stillOf(current) : null;
     return way ? `${way.label} this session first` : "";
   }
 

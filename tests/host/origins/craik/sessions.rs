@@ -607,17 +607,23 @@ fn secrets_in_what_only_the_record_or_only_the_event_says_are_not_stored() {
 
 #[test]
 fn names_and_ids_have_limits() {
-    let long = "x".repeat(65);
+    let (long, longest) = ("é".repeat(201), "é".repeat(200));
     for (name, why) in [
         (" Docs", "must not have leading or trailing whitespace"),
         ("", "must not be empty"),
-        (long.as_str(), "must be 64 characters or fewer"),
+        (long.as_str(), "must be 200 characters or fewer"),
         ("a\u{1}b", "must not contain control characters"),
-        ("Docs!", "may contain only letters, numbers, space, -, and _"),
-        ("Döcs", "may contain only letters, numbers, space, -, and _"),
+        ("a\u{9b}b", "must not contain control characters"),
+        ("a\u{202e}b", "must not contain characters that turn the direction of text"),
+        ("\u{200b}\u{2060}", "must have a character that is seen"),
     ] {
         let outcome = rename(&asked(Some(&started(1)), &bare(), 2), name);
         assert_eq!(refused(outcome), ["session name ", why].concat());
+    }
+    // Where the original has letters and numbers of ASCII only, a name is any text.
+    for name in ["Docs!", "Döcs", "請求書", "שלום", "👩‍👩‍👧 at home", longest.as_str()] {
+        let renamed = done(rename(&asked(Some(&started(1)), &bare(), 2), name));
+        assert_eq!(renamed.text("display_name"), Some(name));
     }
     let who = bare();
     let id = "x".repeat(10_000);

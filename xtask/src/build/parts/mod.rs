@@ -149,6 +149,7 @@ const ROOMS: [Room; 9] = [
             "harness::Harness>::judge_rows",
             "harness::Harness>::rows_read",
             "harness::holding::Holding>::clear",
+            "harness::holding::Holding>::remove_first",
             "harness::holding::Holding>::archive",
             "harness::runner::Runner>::looked_at_files",
             "harness::core::Core>::let_go_of_idlest",

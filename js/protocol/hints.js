@@ -1,0 +1,71 @@
+// What to write in place of a name that does not exist: loaded with the first error that is about one.
+//
+// Decides which name was meant: what other libraries call so, else the nearest of those that there are. Leaves to others:
+// refusing the name.
+
+/** What other libraries call what we have. */
+const OURS = {
+  system: "instructions", systemPrompt: "instructions", system_prompt: "instructions",
+  maxSteps: "maxTurns", max_steps: "maxTurns", stopWhen: "maxTurns",
+  maxTokens: "maxOutputTokens", max_tokens: "maxOutputTokens", max_completion_tokens: "maxOutputTokens",
+  endpoint: "baseUrl", url: "baseUrl", token: "apiKey", key: "apiKey", type: "kind",
+  parameters: "inputSchema", input_schema: "inputSchema", schema: "inputSchema",
+  handler: "execute", run: "execute", func: "execute", function: "execute", call: "execute",
+  abortSignal: "signal", attachments: "files", experimental_attachments: "files", images: "files", content: "text", prompt: "text",
+  conversationId: "sessionId", threadId: "sessionId", id: "sessionId", output: "schema", outputSchema: "schema", responseFormat: "schema",
+};
+
+const TIMEOUTS = ["connectMs", "firstByteMs", "silenceMs", "runMs"];
+/** The members of a configuration, by where they stand; a test holds them against `index.d.ts`. */
+const CONFIG = {
+  "": ["provider", "providers", "fallback", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions", "maxTurns", "toolTimeoutMs", "maxParallelTools", "capabilities", "processType", "permissions", "budgets", "skills", "models", "archive", "retry", "resume", "ifRunning"],
+  provider: ["kind", "preset", "apiKey", "auth", "headers", "credentials", "fetch", "baseUrl", "allowHttp", "apiVersion", "model", "timeouts", "stream"],
+  "provider.timeouts": TIMEOUTS,
+  permissions: ["default", "tools", "capabilities", "decide", "timeoutMs"],
+  budgets: ["run", "session"],
+  "budgets.run": ["turns", "inputTokens", "outputTokens", "cost", "wallMs"],
+  archive: ["afterDays"],
+  retry: ["cut"],
+};
+CONFIG["budgets.session"] = CONFIG["budgets.run"];
+/** What has another way than an option of a configuration. */
+const WAYS = { tools: "tools.register gives the agent its tools", messages: "sessions.launch({ messages }) begins with a conversation", onFinish: "listen to agent:session-completed", onChunk: "listen to agent:message-chunk", onError: "listen to agent:error" };
+const MESSAGE = ["sessionId", "signal", "context", "trusted", "idempotencyKey", "whenBusy", "replaces", "schema", "text", "files", "metadata"];
+
+const bare = (name) => name.toLowerCase().replace(/[^a-z]/g, "");
+
+/** How many letters are to be changed, put in or left out, or swapped with the next, to make one of the other. */
+function distance(a, b) {
+  let [before, last] = [[], Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      row[j] = Math.min(row[j - 1] + 1, last[j] + 1, last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+    }
+    [before, last] = [last, row];
+  }
+  return last[b.length];
+}
+
+/** Which of the known names was meant, if that can be told. */
+function meant(name, known) {
+  if (known.includes(OURS[name])) return OURS[name];
+  const near = known.map((other) => [distance(bare(name), bare(other)), other]).sort(([a], [b]) => a - b)[0];
+  return near && near[0] <= Math.min(3, bare(name).length / 3) ? near[1] : undefined;
+}
+
+/** What to do about an error that is about a name; nothing: that is not known, or it says so itself. */
+export function hintFor({ message, hint = "" }) {
+  const [, path] = /^option "(.*)" does not exist$/.exec(message) ?? [];
+  const [, what, member, list] = /^(.*) does not know ['"](.*?)['"](?:; it takes (.*))?$/.exec(message) ?? [];
+  const [, own] = / has no member "(.*)" in this version\.$/.exec(message) ?? [];
+  const [, names] = (own !== undefined && /^It knows: (.*)\.$/.exec(hint)) || [];
+  const place = path?.split(".").slice(0, -1).join(".");
+  const name = own ?? member ?? path?.split(".").at(-1);
+  const known = (list ?? names)?.split(", ") ?? CONFIG[place] ?? (/^(sendMessage|regenerate|sessions\.(prompt|runOnce))$/.test(what) ? MESSAGE : undefined);
+  if (name === undefined || !known) return undefined;
+  const way = place === "" && Object.hasOwn(WAYS, name) && WAYS[name];
+  const it = meant(name, known);
+  return [way ? `${way}.` : it && `Write "${it}".`, list ? "" : `It knows: ${known.join(", ")}.`].filter(Boolean).join(" ") || undefined;
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fromForeign } from "../client/foreign.js";
+
+const text = (text) => ({ type: "text", text });
+const user = (...parts) => ({ role: "user", parts });
+const assistant = (...parts) => ({ role: "assistant", parts });
+const call = (more) => ({ type: "tool-call", toolCallId: "c1", tool: "weather", arguments: { city: "Bern" }, ...more });
+/** What each of the shapes below says. */
+const WEATHER = [user(text("How warm?")), assistant({ type: "thinking", text: "I look." }, text("One moment."), call({ status: "completed", result: "21" }), text("21 degrees.")), user(text("Thanks"))];
+
+test("the AI SDK's messages of a user interface", () => {
+  const tool = { type: "tool-weather", toolCallId: "c1", state: "output-available", input: { city: "Bern" }, output: "21" };
+  assert.deepEqual(fromForeign([
+    { id: "1", role: "user", parts: [{ type: "text", text: "How warm?", state: "done" }], metadata: { a: 1 } },
+    { id: "2", role: "assistant", parts: [{ type: "step-start" }, { type: "reasoning", text: "I look.", state: "done" }, text("One moment."), tool, { type: "step-start" }, text("21 degrees.")] },
+    { id: "3", role: "user", parts: [text("Thanks")], createdAt: new Date(5) },
+  ]), [{ ...WEATHER[0], metadata: { a: 1 } }, WEATHER[1], { id: "3", ...WEATHER[2], createdAt: 5 }]);
+  const states = (state, more) => fromForeign([{ role: "user", content: "x" }, { role: "assistant", parts: [{ type: "dynamic-tool", toolName: "weather", toolCallId: "c1", state, input: { city: "Bern" }, ...more }] }])[1].parts[0];
+  assert.deepEqual(states("output-error", { errorText: "no" }), call({ status: "failed", error: { code: "tool_failed", message: "no", retryable: false } }));
+  assert.deepEqual(states("output-denied"), call({ status: "denied" }));
+  assert.deepEqual(states("input-available"), call({ status: "started" }));
+  assert.deepEqual(states("constructor"), call({ status: "started" }));
+});
+
+test("the AI SDK's messages of a model, also of earlier versions", () => {
+  const answer = (of) => ({ role: "assistant", content: [{ type: "reasoning", text: "I look." }, text("One moment."), { type: "tool-call", toolCallId: "c1", toolName: "weather", [of]: { city: "Bern" } }] });
+  const rest = [{ role: "assistant", content: [text("21 degrees.")] }, { role: "user", content: [text("Thanks")] }];
+  for (const [args, result] of [["input", { output: { type: "text", value: "21" } }], ["args", { result: "21" }]]) {
+    assert.deepEqual(fromForeign([{ role: "user", content: "How warm?" }, answer(args), { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", toolName: "weather", ...result }] }, ...rest]), WEATHER);
+  }
+  const [, failed] = fromForeign([{ role: "user", content: "x" }, answer("input"), { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", output: { type: "error-json", value: { why: 1 } } }] }]);
+  assert.deepEqual([failed.parts[2].status, failed.parts[2].error.message], ["failed", '{"why":1}']);
+});
+
+test("OpenAI's chat messages, and the items of Responses", () => {
+  const fn = { name: "weather", arguments: '{"city":"Bern"}' };
+  const without = [WEATHER[0], assistant(...WEATHER[1].parts.slice(1)), WEATHER[2]];
+  assert.deepEqual(fromForeign([
+    { role: "user", content: [text("How warm?")] },
+    { role: "assistant", content: "One moment.", tool_calls: [{ id: "c1", type: "function", function: fn }] },
+    { role: "tool", tool_call_id: "c1", content: "21" },
+    { role: "assistant", content: "21 degrees.", refusal: null },
+    { role: "user", content: "Thanks" },
+  ]), without);
+  assert.deepEqual(fromForeign([
+    { role: "user", content: "How warm?" },
+    { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "I look." }] },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: "One moment." }] },
+    { type: "function_call", call_id: "c1", ...fn },
+    { type: "function_call_output", call_id: "c1", output: "21" },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: "21 degrees." }] },
+    { type: "message", role: "user", content: [{ type: "input_text", text: "Thanks" }] },
+  ]), WEATHER);
+  const [, broken] = fromForeign([{ role: "user", content: "x" }, { role: "assistant", content: null, tool_calls: [{ id: "c1", function: { name: "a", arguments: "{" } }] }]);
+  assert.deepEqual(broken.parts[0], { type: "tool-call", toolCallId: "c1", tool: "a", arguments: "{", status: "started" });
+});
+
+test("Anthropic's messages", () => {
+  assert.deepEqual(fromForeign([
+    { role: "user", content: "How warm?" },
+    { role: "assistant", content: [{ type: "thinking", thinking: "I look.", signature: "s" }, { type: "redacted_thinking", data: "d" }, text("One moment."), { type: "tool_use", id: "c1", name: "weather", input: { city: "Bern" } }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: [text("21")] }] },
+    { role: "assistant", content: "21 degrees." },
+    { role: "user", content: [text("Thanks")] },
+  ]), WEATHER);
+  const [, failed, more] = fromForeign([{ role: "user", content: "x" }, { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "a", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: "no", is_error: true }, text("And now?")] }]);
+  assert.deepEqual([failed.parts[0].status, failed.parts[0].error.message, more.parts], ["failed", "no", [text("And now?")]]);
+});
+
+test("our own pass as they are, whatever is in them", () => {
+  const own = [{ id: "m1", role: "user", parts: [text("a"), { type: "file", fileId: "f" }], status: "complete", createdAt: 5 }, { role: "assistant", parts: [{ type: "thinking", text: "hm" }, call({ status: "completed", result: { a: 1 } })] }, { role: "assistant", parts: [text("b")] }];
+  assert.deepEqual(fromForeign(own), own);
+  assert.equal(fromForeign(undefined), undefined);
+  assert.deepEqual(fromForeign([]), []);
+});
+
+test("what cannot be taken is named with its place", () => {
+  const refused = (messages, place, hint) => assert.throws(() => fromForeign(messages), (error) => {
+    assert.deepEqual([error.code, error.message.slice(0, place.length)], ["invalid_arguments", place], error.message);
+    return hint ? hint.test(error.hint) : Boolean(error.hint);
+  });
+  const hello = { role: "user", content: "Hello" };
+  refused([{ role: "system", content: "You help." }], 'messages[0] is of the role "system".', /instructions/);
+  refused([hello, { role: "user", content: [text("a"), { type: "image_url", image_url: { url: "data:" } }] }], 'messages[1].content[1] is of a kind that cannot be taken: "image_url".');
+  refused([{ role: "user", parts: [{ type: "file", url: "data:", mediaType: "image/png" }] }], 'messages[0].parts[0] is of a kind that cannot be taken: "file".');
+  refused([hello, { role: "assistant", content: [{ type: "source", url: "https://a" }] }], 'messages[1].content[0] is of a kind that cannot be taken: "source".');
+  refused([hello, { role: "user", content: [{ type: "tool_result", tool_use_id: "x", content: "1" }] }], 'messages[1].content[0] is the result of a call that is not before it: "x".');
+  refused([hello, { role: "tool", tool_call_id: "x", content: "1" }], "messages[1] is the result of a call");
+  refused([hello, { role: "assistant", content: [{ type: "tool_use", id: "x", name: "a", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "x", content: [{ type: "image" }] }] }], 'messages[2].content[0].content[0] is of a kind that cannot be taken: "image".');
+  refused([hello, { type: "web_search_call" }], 'messages[1] is of a kind that cannot be taken: "web_search_call".');
+  refused([null], "messages[0] is no object.");
+  refused([{ role: "critic", content: "x" }], 'messages[0] is of a role that cannot be taken: "critic".');
+  refused([{ content: "x" }], "messages[0] has no role.");
+  refused([{ role: "user", content: 5 }], "messages[0] has neither a text nor a list of parts.");
+});

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { test } from "node:test";
+import { failure, onlyKnown, explained } from "../protocol/error.js";
+import { hintFor } from "../protocol/hints.js";
+
+const types = fs.readFileSync(new URL("../index.d.ts", import.meta.url), "utf8");
+const members = (name) => [...types.match(new RegExp(`export interface ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`))[1].matchAll(/^ {2}(\w+)\??[:(<]/gm)].map(([, member]) => member);
+const option = (path) => hintFor({ message: `option "${path}" does not exist`, hint: "see AgentConfig in index.d.ts" });
+const knows = (hint) => hint.match(/It knows: (.*)\.$/)[1].split(", ");
+
+test("what is named of a configuration is what the types have", () => {
+  assert.deepEqual(knows(option("zzzzzz")).toSorted(), members("AgentConfig").toSorted());
+  assert.deepEqual(knows(option("provider.zzzzzz")).toSorted(), [...new Set(["kind", "preset", "model", ...members("ApiOptions"), ...members("CustomProvider")])].toSorted());
+  assert.deepEqual(knows(option("permissions.zzzzzz")).toSorted(), members("Permissions").toSorted());
+  const send = hintFor({ message: 'sendMessage does not know "zzzzzz"' });
+  assert.deepEqual(knows(send).toSorted(), [...members("SendOptions"), "text", "files", "metadata"].toSorted());
+  for (const path of ["budgets.zzzzzz", "budgets.run.zzzzzz", "budgets.session.zzzzzz", "archive.zzzzzz", "retry.zzzzzz", "provider.timeouts.zzzzzz"]) assert.match(option(path), /^It knows: /, path);
+});
+
+test("the nearest name, and what other libraries call it", () => {
+  const cases = { modle: "model", maxTruns: "maxTurns", Instructions: "instructions", instruction: "instructions", temprature: "temperature", max_turns: "maxTurns", system: "instructions", maxSteps: "maxTurns", maxTokens: "maxOutputTokens", fallbacks: "fallback" };
+  for (const [name, wanted] of Object.entries(cases)) assert.match(option(name), new RegExp(`^Write "${wanted}"\\. It knows: `), name);
+  for (const [name, wanted] of Object.entries({ baseURL: "baseUrl", apikey: "apiKey", urlBase: undefined, endpoint: "baseUrl", api_key: "apiKey" })) {
+    assert.equal(option(`provider.${name}`).startsWith(`Write "${wanted}"`), wanted !== undefined, name);
+  }
+  assert.match(option("tools"), /^tools\.register gives the agent its tools\. It knows/);
+  assert.match(hintFor({ message: 'sendMessage does not know "abortSignal"' }), /^Write "signal"\./);
+});
+
+test("a list that the error has is not said again", () => {
+  const of = (name) => hintFor({ message: `the tool 'a' does not know '${name}'; it takes name, description, inputSchema, execute` });
+  assert.deepEqual(["parameters", "inputschema", "handler", "descripton"].map(of), ["inputSchema", "inputSchema", "execute", "description"].map((name) => `Write "${name}".`));
+  assert.equal(of("x"), undefined);
+});
+
+test("an error is thrown again, with what was meant where it is about a name", async () => {
+  for (const message of ["", "maxTurns must be a whole number", 'history does not know "x"']) {
+    const error = failure("invalid_arguments", message, "as it is");
+    assert.equal(await explained(error).catch((thrown) => thrown), error);
+    assert.equal(error.hint, "as it is");
+  }
+  const own = (() => { try { onlyKnown({ storag: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
+  assert.equal(own.hint, "It knows: storage, host.");
+  assert.equal((await explained(own).catch((error) => error)).hint, 'Write "storage". It knows: storage, host.');
+  const other = failure("busy", 'sendMessage does not know "modle"');
+  assert.equal((await explained(other).catch((error) => error)).hint, undefined);
+});

@@ -1,0 +1,163 @@
+// All sessions as a page lists them: the store in each tab, with an agent and without, over reloads. Words that are searched.
+import assert from "node:assert/strict";
+import { follows, onBothHosts, open, openIn, start } from "../lib/tabs.mjs";
+import { gate, stream } from "../servers/raw.mjs";
+import { message } from "../servers/sse.mjs";
+
+export default function (test) {
+  onBothHosts(test, stores, unseen, taken);
+  searched(test);
+}
+
+/** The store in this page, and what of it is looked at. */
+async function listed(page) {
+  await page.evaluate(async () => {
+    globalThis.list = ws.sessions.view();
+    globalThis.snapshots = [];
+    list.subscribe((snapshot) => snapshots.push(snapshot));
+    globalThis.rows = () => Object.fromEntries(list.getSnapshot().sessions.map(({ id, title, activity, needsYou, unread }) => [id, [title, activity, ...(needsYou ? ["needs you"] : []), ...(unread ? ["unread"] : [])].join(", ")]));
+    await until(() => list.getSnapshot().status === "ready");
+  });
+  return page;
+}
+
+/** Looks until the store of each page has these rows. */
+async function shows(pages, wanted) {
+  for (const page of pages) {
+    let seen;
+    for (let n = 0; n < 250; n++) {
+      seen = await page.evaluate(() => rows());
+      if (JSON.stringify(Object.entries(seen).toSorted()) === JSON.stringify(Object.entries(wanted).toSorted())) break;
+      await page.waitForTimeout(20);
+    }
+    assert.deepEqual(seen, wanted);
+  }
+}
+
+function stores(on) {
+  on("what happens to sessions is in the store of every tab", async (t, host) => {
+    const hold = gate();
+    const whole = message("Here you are.");
+    const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)));
+    const a = await open(t, host);
+    await start(a, route.base);
+    const b = await open(t, host);
+    await follows(b);
+    const pages = [await listed(a), await listed(b)];
+    await shows(pages, { default: "default, idle" });
+    assert.equal(await a.evaluate(() => ws.sessions.view() === list), true);
+    await a.evaluate(() => ws.sessions.launch({ id: "one" }));
+    await b.evaluate(() => ws.sessions.launch({ id: "two", displayName: "Zweite – 第二" }));
+    await shows(pages, { default: "default, idle", one: "one, idle", two: "Zweite – 第二, idle" });
+    const before = await a.evaluate(() => { globalThis.before = list.getSnapshot().sessions; return before.length; });
+    assert.equal(before, 3);
+    const run = await b.evaluate(async () => (await ws.sendMessage("Find me a kettle\n\nplease", { sessionId: "one" })).runId);
+    await shows(pages, { default: "default, idle", one: "Find me a kettle please, working", two: "Zweite – 第二, idle" });
+    hold.open();
+    assert.equal(await a.evaluate(async (run) => (await ws.wait(run)).outcome, run), "completed");
+    await shows(pages, { default: "default, idle", one: "Find me a kettle please, idle, unread", two: "Zweite – 第二, idle" });
+    // What has not changed is the same object: a list draws one row.
+    assert.deepEqual(await a.evaluate(() => ["one", "two"].map((id) => before.find((item) => item.id === id) === list.getSnapshot().sessions.find((item) => item.id === id))), [false, true]);
+    assert.deepEqual(await a.evaluate(() => [before.find(({ id }) => id === "one").activity, list.getSnapshot().sessions[0].id]), ["idle", "one"], "the last changed first");
+    await a.evaluate(async () => { await ws.sessions.rename("two", "Second"); await ws.sessions.remove("one"); await ws.sessions.bench("two"); });
+    await shows(pages, { default: "default, idle", two: "Second, benched" });
+    await b.evaluate(async () => { await ws.sessions.undoRemove("one"); await ws.sessions.stop("two"); await ws.sessions.archive("one"); });
+    await shows(pages, { default: "default, idle", one: "Find me a kettle please, archived, unread", two: "Second, stopped" });
+    await b.evaluate(async () => { await ws.sessions.fork("one"); });
+    await shows(pages, { default: "default, idle", one: "Find me a kettle please, archived, unread", "one-2": "Find me a kettle please, idle, unread", two: "Second, stopped" });
+    assert.deepEqual(await b.evaluate(() => rec.events.filter(({ type }) => type === "agent:session-changed").map(({ detail }) => `${detail.sessionId} ${detail.change}`).filter((told) => told.startsWith("one-2"))), ["one-2 forked"]);
+    // Nobody runs an agent any more.
+    await a.evaluate(() => ws.stopAgent());
+    await b.evaluate(() => until(() => ws.status().lifecycle === "Stopped"));
+    await a.evaluate(() => ws.sessions.rename("two", "Third"));
+    await b.evaluate(() => ws.sessions.remove("one-2"));
+    await shows(pages, { default: "default, idle", one: "Find me a kettle please, archived, unread", two: "Third, stopped" });
+    assert.deepEqual(route.violations, []);
+  });
+}
+
+function unseen(on) {
+  on("an answer that nobody has seen is unread in every tab and after a reload, until a tab shows it", async (t, host) => {
+    const route = await t.raw(message("One."), message("Two."), message("Three."));
+    const a = await open(t, host);
+    await start(a, route.base);
+    await listed(a);
+    const b = await listed(await open(t, host));
+    const say = (text) => a.evaluate(async (text) => (await ws.run(text, { sessionId: "s" })).text, text);
+    await a.evaluate(() => ws.sessions.launch({ id: "s" }));
+    assert.equal(await say("First?"), "One.");
+    await shows([a, b], { default: "default, idle", s: "First?, idle, unread" });
+    await b.reload();
+    await t.ready(b);
+    await openIn(b, host);
+    await listed(b);
+    await shows([b], { default: "default, idle", s: "First?, idle, unread" });
+    await b.evaluate(() => { globalThis.close = ws.view("s").subscribe(() => {}); });
+    await shows([a, b], { default: "default, idle", s: "First?, idle" });
+    // What is shown is seen as it comes.
+    assert.equal(await say("Second?"), "Two.");
+    await shows([a, b], { default: "default, idle", s: "First?, idle" });
+    await b.evaluate(() => close());
+    await new Promise((go) => setTimeout(go, 1100)); // times of records are in seconds
+    assert.equal(await say("Third?"), "Three.");
+    await shows([a, b], { default: "default, idle", s: "First?, idle, unread" });
+    await a.evaluate(() => ws.sessions.markRead("s"));
+    await shows([a, b], { default: "default, idle", s: "First?, idle" });
+    await a.evaluate(async () => { await ws.close(); await lodger.deleteWorkspace("shared"); });
+    assert.equal(await b.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("lodger:")).length), 0);
+  });
+}
+
+function taken(on) {
+  on("a tab that comes later sees what waits for a person, and what a page has left", async (t, host) => {
+    const route = await t.raw(message({ tool: "send", args: {} }), stream(message("Slow.").slice(0, 4), gate(), []));
+    const a = await open(t, host);
+    const equip = (page) => page.evaluate(() => void ws.tools.register({ name: "send", description: "Sends.", destructive: true, inputSchema: { type: "object" }, execute: () => "sent" }));
+    await equip(a);
+    await start(a, route.base);
+    await a.evaluate(async () => {
+      await ws.sessions.launch({ id: "asks" });
+      await ws.sendMessage("Send it.", { sessionId: "asks" });
+      await until(() => ws.status().lifecycle === "Suspended");
+      await ws.sessions.launch({ id: "works" });
+      await ws.sendMessage("Work.", { sessionId: "works" });
+      await rec.chunk();
+    });
+    const b = await open(t, host);
+    await follows(b);
+    await listed(b);
+    await shows([b], { default: "default, idle", asks: "Send it., waiting, needs you", works: "Work., working" });
+    await a.close();
+    await b.evaluate(() => until(() => ws.status().lifecycle === "Stopped"));
+    await b.evaluate(() => ws.sessions.rename("works", "Work"));
+    await shows([b], { default: "default, idle", asks: "Send it., held", works: "Work, held" });
+  });
+}
+
+function searched(test) {
+  test("words are found in all conversations, also by a tab that only looks", async (t) => {
+    const route = await t.raw(message("The red kettle stands in the kitchen."), message("It costs 30 euro."), message("Nothing of that."));
+    const a = await open(t, "page");
+    await start(a, route.base);
+    await a.evaluate(async () => {
+      await ws.run("Where is it?");
+      await ws.sessions.launch({ id: "price" });
+      await ws.run("What does a KETTLE cost?", { sessionId: "price" });
+      await ws.sessions.launch({ id: "put-away" });
+      await ws.run("Another thing.", { sessionId: "put-away" });
+      await ws.sessions.archive("put-away");
+    });
+    const b = await open(t, "page");
+    await follows(b);
+    const find = (page, words) => page.evaluate(async (words) => (await ws.sessions.search(words)).map(({ session: { id }, messageId, excerpt }) => [id, messageId !== undefined, excerpt ?? ""]), words);
+    for (const page of [a, b]) {
+      assert.deepEqual(await find(page, "kettle"), [["price", false, ""], ["default", true, "The red kettle stands in the kitchen."]], "the first words are its title");
+      assert.deepEqual(await find(page, "kitchen red"), [["default", true, "The red kettle stands in the kitchen."]]);
+      assert.deepEqual(await find(page, "euro"), [["price", true, "It costs 30 euro."]]);
+      assert.deepEqual(await find(page, "another"), [["put-away", false, ""]]);
+      assert.deepEqual(await find(page, "nothing"), [], "what is archived is found by its title alone");
+    }
+    await a.evaluate(() => ws.stopAgent());
+    assert.deepEqual(await find(a, "euro"), [["price", true, "It costs 30 euro."]], "without an agent too");
+  });
+}
