@@ -717,9 +717,13 @@ const OPEN = ["kind", "preset", "auth", "credentials", "allowHttp", "apiVersion"
 
 /** Whether a provider says more than that, or anything beside it may: any script of the origin hears what tabs say to each other. */
 const hasKeys = ({ provider, providers, providerOptions, models, ...others }) =>
-  isSecret([providerOptions, models]) || Object.keys(others).some((name) => NAMED.test(name)) || [provider, ...Object.values(providers ?? {})].some((one) =>
+  isSecret([providerOptions, models]) || namesKey(others) || [provider, ...Object.values(providers ?? {})].some((one) =>
     Object.entries(one ?? {}).some(([name, value]) => value != null && (OPEN.includes(name) ? name !== "model" && isSecret(value) : name !== "baseUrl" || mayHoldKey(String(value)))),
   );
+
+/** Whether a text stands below a member that is named like a key, at any depth. What a rule about a tool says is none. */
+const namesKey = (value, named = false) =>
+  typeof value === "string" ? named && !["", "allow", "ask", "deny"].includes(value) : Object.entries(value ?? {}).some(([name, inner]) => namesKey(inner, named || NAMED.test(name) || /^keys?$/i.test(name)));
 
 /** Whether options may hold a key: as a word that may be one, or as any text below a member that is named like one. */
 const isSecret = (value, named = false) =>

@@ -618,6 +618,15 @@ mod tests {
         ] {
             let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
             assert_eq!(Config::default().patched(&patch).unwrap().configured(), !own, "{base}");
+            // Another kind that is sent there changes nothing.
+            let other = json!({ "kind": "openai-compatible", "baseUrl": base, "model": "m" });
+            let patch = json!({ "provider": other });
+            assert_eq!(Config::default().patched(&patch).unwrap().configured(), !own, "{base}");
+        }
+        for (preset, needs) in [("groq", true), ("ollama", false)] {
+            let provider = json!({ "kind": "openai-compatible", "preset": preset, "model": "m" });
+            let patch = json!({ "provider": provider });
+            assert_eq!(Config::default().patched(&patch).unwrap().configured(), !needs, "{preset}");
         }
     }
 

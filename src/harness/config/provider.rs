@@ -171,9 +171,12 @@ impl Provider {
 }
 
 impl Http {
-    /// Whether it answers nobody without a key. What is somewhere else may have its key from someone else.
+    /// Whether it answers nobody without a key: it is at the own address of a provider that wants one, whatever its kind. What is
+    /// somewhere else may have its key from someone else.
     pub fn needs_key(&self) -> bool {
-        self.preset.needs_key && !self.elsewhere
+        let host = host_of(&self.endpoint.base_url);
+        let is_it = |row: &Preset| row.needs_key && row.base_url.is_some_and(|own| host_of(own) == host);
+        PRESETS.iter().any(is_it)
     }
 
     /// Whether it is a server of one's own, which nobody charges for: one that needs no key, on this machine or, as nobody

@@ -11,7 +11,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
-use crate::harness::core::Core;
+use crate::harness::core::{Core, Lifecycle};
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::Millis;
@@ -58,7 +58,7 @@ impl Core {
     ) -> Result<(), ErrorInfo> {
         let no_run = || no_run(asked.run);
         let found = self.session(session).map(|session| self.stands(session, asked)).ok_or_else(no_run)??;
-        if let Some(answer) = self.keep_waiter(id, session, asked, found) {
+        if let Some(answer) = self.keep_waiter(id, session, asked, found)? {
             self.reply(id, Ok(Some(answer)));
         }
         Ok(())
@@ -72,7 +72,7 @@ impl Core {
         asked: &Awaited<'_>,
     ) -> Result<Option<String>, ErrorInfo> {
         let found = self.stands(session, asked)?;
-        Ok(self.keep_waiter(id, &session.id, asked, found))
+        self.keep_waiter(id, &session.id, asked, found)
     }
 
     /// How a run stands that is asked for: the run whose end is awaited, its answer if it has ended, and until when that
@@ -110,22 +110,30 @@ impl Core {
     }
 
     /// The answer. `None`: it is not there yet, or an error that is held back; then the command waits.
+    ///
+    /// # Errors
+    /// The harness has failed: a result that it would have written does not come.
     fn keep_waiter(
         &mut self,
         command: u32,
         session: &str,
         asked: &Awaited<'_>,
         found: Stands,
-    ) -> Option<String> {
+    ) -> Result<Option<String>, ErrorInfo> {
         let answer = found.answer.as_ref().map(json);
         let failed = found.failed.zip(answer.clone());
         if answer.is_some() && failed.is_none() {
-            return answer;
+            return Ok(answer);
         }
         let Awaited { run, until, grace } = *asked;
+        // Where another holder has taken it over, that one may go on with the run.
+        let failure = self.state.failure.as_ref().filter(|failure| failure.code != Code::OwnershipLost);
+        if let (Lifecycle::Error(_), Some(failure), None) = (&self.state.lifecycle, failure, until) {
+            return Err(failure.clone());
+        }
         let (session, run) = (session.into(), run.into());
         self.runs.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
-        None
+        Ok(None)
     }
 
     /// Answers those who waited since before this start for runs of a session that have ended meanwhile.
