@@ -295,6 +295,16 @@ const STEPS = [
   ["sessions.status", (ws) => ws.sessions.status("docs")],
   ["sessions.list", async (ws) => [await ws.sessions.list(), await ws.sessions.list({ withVerification: true })]],
   ["sessions.search", async (ws) => [await ws.sessions.search("DOCS"), await ws.sessions.search("docs nothing"), (await T.refused(() => ws.sessions.search(5))).code]],
+  ["sessions.view", async (ws) => {
+    const list = ws.sessions.view();
+    while (list.getSnapshot().status !== "ready") await T.turn();
+    const { sessions } = list.getSnapshot();
+    return [list === ws.sessions.view(), sessions.map(({ id, title, activity, needsYou, session, hmac_status }) => [id, title, activity, needsYou, session, hmac_status])];
+  }],
+  ["sessions.markRead", async (ws) => {
+    ws.sessions.markRead("docs");
+    return ws.sessions.view().getSnapshot().sessions.find(({ id }) => id === "docs").unread;
+  }],
   ["sessions.rename", (ws) => ws.sessions.rename("docs", "Papers"), (ws) => ws.sessions.status("docs")],
   ["sessions.journal", async (ws) => [await ws.sessions.journal("docs"), await ws.sessions.journal("docs", { from: 2, limit: 1 })]],
   ["sessions.events", async (ws) => [await ws.sessions.events("docs"), await ws.sessions.events("docs", { limit: 1 })]],

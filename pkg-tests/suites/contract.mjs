@@ -1280,7 +1280,7 @@ function rest(both) {
       const error = await T.refused(() => ws.run("More."));
       return { text, turns, parts: parts.map(({ type, text, tool, result }) => [type, text ?? `${tool}: ${result}`]), error: [error.code, error.message], asked: provider.requests.length };
     });
-    assert.deepEqual(seen, { text: "Done.", turns: 2, parts: [["thinking", "Hm."], ["text", "I look."], ["tool-call", "a: a says"], ["tool-call", "b: b says"], ["text", "Done."]], error: ["quota", "none left"], asked: 5 });
+    assert.deepEqual(seen, { text: "I look.Done.", turns: 2, parts: [["thinking", "Hm."], ["text", "I look."], ["tool-call", "a: a says"], ["tool-call", "b: b says"], ["text", "Done."]], error: ["quota", "none left"], asked: 5 });
   });
 
   both("keepAlive: a run goes on when its page's last handle is closed, and then the workspace is let go", async (t, page) => {

@@ -58,6 +58,8 @@ export function betweenTabs(on) {
         { providers: { spare: { ...anthropic, apiKey: keys.own } }, instructions: "Be kind." }, { provider: { ...anthropic, fetch: (...args) => fetch(...args) } },
         { provider: { ...anthropic, baseUrl: `${base}/${keys.path}/v1` } }, { providers: { spare: { ...anthropic, baseUrl: `${base}/v1?key=${keys.path}` } } },
         { providerOptions: { mcp_servers: [{ type: "url", url: "https://mcp.example/sse", name: "shop", authorization_token: keys.path }] } },
+        // In places where no key belongs.
+        { fallback: [{ kind: "openai", apiKey: keys.path }] }, { keys: { openai: keys.path } }, { skills: [{ name: "a", description: "b", template: "c", apiKey: keys.path }] }, { permissions: { headers: { authorization: keys.path } } },
       ]) refused.push(await T.refused(() => ws.configureAgent(patch)));
       // Without a key it may say which one it is.
       await ws.configureAgent({ provider: { ...anthropic, model: "claude-haiku-4-5" }, instructions: "Be brief." });
@@ -154,6 +156,27 @@ function theVault(test) {
     const without = { api_key_configured: false, status: "starting", code: "not_configured", then: "running" };
     const configured = { api_key_configured: true, status: "running", code: "permission", then: "running" };
     assert.deepEqual(seen, Object.fromEntries(Object.keys(own).map((kind) => [kind, { unsaid: without, own: without, slash: without, elsewhere: configured, below: without, otherwise: without }])));
+  });
+
+  test("a provider's own server wants its key, also from a kind that goes anywhere", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w");
+      const seen = {};
+      for (const baseUrl of ["https://api.openai.com/v1", "https://api.anthropic.com/v1", "https://API.groq.com:443/openai/v1", "https://proxy.example/v1"]) {
+        let asked = 0;
+        const provider = { kind: "openai-compatible", model: "m", baseUrl, fetch: async () => { asked++; throw Object.assign(new Error("nobody is there"), { code: "permission" }); } };
+        await ws.startAgent({ provider, providers: { named: provider } });
+        const { api_key_configured } = await ws.invoke("get_agent_settings");
+        const { status } = await ws.sessions.launch({ id: baseUrl, provider: "named" });
+        const { code } = await T.refused(() => ws.run("Hello"));
+        seen[new URL(baseUrl).host] = [api_key_configured, status, code, asked];
+        await ws.stopAgent();
+      }
+      return seen;
+    });
+    const without = [false, "starting", "not_configured", 0];
+    assert.deepEqual(seen, { "api.openai.com": without, "api.anthropic.com": without, "api.groq.com": without, "proxy.example": [true, "running", "permission", 1] });
   });
 
   test("a key of the vault is known from the start on: typed in a message before its first use it is not stored", async (t) => {

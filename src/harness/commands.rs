@@ -191,10 +191,7 @@ impl Harness {
                 );
             }
             Command::ActiveRuns => self.reads.count_active(&mut self.core, id),
-            Command::SessionsRemove if session == DEFAULT_SESSION => {
-                let (core, runner, reads) = (&mut self.core, &mut self.runner, &mut self.reads);
-                self.holding.remove_first(core, runner, reads, id)?;
-            }
+            Command::SessionsRemove if session == DEFAULT_SESSION => self.remove_first(id)?,
             Command::SessionsStop
             | Command::SessionsRestart
             | Command::SessionsRename
@@ -203,9 +200,7 @@ impl Harness {
             | Command::SessionsUndoRemove => {
                 self.runner.change(&mut self.core, id, session, request, &fresh)?
             }
-            Command::SessionsArchive => {
-                self.holding.archive(&mut self.core, &mut self.runner, &mut self.reads, Some(id), session)?
-            }
+            Command::SessionsArchive => self.archive(id, session)?,
             Command::SessionsBench => {
                 let benched = self.runner.bench(&mut self.core, session)?;
                 self.core.reply_value(id, &benched);
@@ -222,6 +217,14 @@ impl Harness {
             _ => return Err(no_session(session)),
         }
         Ok(())
+    }
+
+    fn remove_first(&mut self, id: u32) -> Result<(), ErrorInfo> {
+        self.holding.remove_first(&mut self.core, &mut self.runner, &mut self.reads, id)
+    }
+
+    fn archive(&mut self, id: u32, session: &str) -> Result<(), ErrorInfo> {
+        self.holding.archive(&mut self.core, &mut self.runner, &mut self.reads, Some(id), session)
     }
 
     /// Changes the configuration of the agent that runs.
