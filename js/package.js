@@ -163,7 +163,7 @@ export function createPackage(glue, locate, makeWorker) {
 /** What a page keeps of a workspace beside its database. */
 function forget(name) {
   try {
-    localStorage.removeItem(seenKey(name));
+    for (const key of Object.keys(localStorage)) if (key.startsWith(seenKey(name))) localStorage.removeItem(key);
   } catch {
     // There is no such storage.
   }

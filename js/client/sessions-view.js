@@ -32,7 +32,7 @@ export class SessionsView {
    * @param {object} options
    * @param {(name: string, args?: object) => Promise<any>} options.ask a command of `sessions`
    * @param {() => string[]} options.shown the sessions whose conversations a person looks at now
-   * @param {string} [options.key] under which the page may keep over a reload what was seen
+   * @param {string} [options.key] how the keys begin under which the page may keep over a reload what was seen
    * @param {() => void} options.changed the next snapshot is another one
    * @param {object} shared what the client has too: a module that both imported would be one more request for every page
    */
@@ -163,21 +163,22 @@ function lastChangedFirst({ id: a, session: { updated_at: first } }, { id: b, se
 
 /** When each session was last looked at: in all tabs, and over a reload where the page can keep that. */
 class Seen {
-  #key;
+  #prefix;
   #at = { "": Date.now() }; // id -> ms; "": since when that is noted
   #changed;
 
-  /** @param {string} [key] absent: it is kept in memory */
-  constructor(key, changed) {
+  /** @param {string} [prefix] of a key for each session, because tabs write at once; absent: it is kept in memory */
+  constructor(prefix, changed) {
     this.#changed = changed;
-    if (key === undefined) return;
-    this.#key = key;
-    const stored = this.#stored();
-    if (stored) this.#at = stored;
-    else this.#store();
-    globalThis.addEventListener?.("storage", ({ key }) => {
-      if (key !== this.#key) return;
-      this.#at = { ...this.#at, ...this.#stored() };
+    if (prefix === undefined) return;
+    this.#prefix = prefix;
+    const kept = stored(prefix);
+    if (!("" in kept)) this.#store("");
+    Object.assign(this.#at, kept);
+    globalThis.addEventListener?.("storage", ({ key, newValue }) => {
+      if (!key?.startsWith(prefix)) return;
+      const id = key.slice(prefix.length);
+      if (Number(newValue) > (this.#at[id] ?? 0)) this.#at[id] = Number(newValue);
       changed();
     });
   }
@@ -185,7 +186,7 @@ class Seen {
   /** It is seen now. */
   note(id) {
     this.#at[id] = Date.now();
-    this.#store();
+    this.#store(id);
     this.#changed();
   }
 
@@ -194,19 +195,22 @@ class Seen {
     return (this.#at[id] ?? this.#at[""]) < at;
   }
 
-  #stored() {
+  #store(id) {
     try {
-      return JSON.parse(localStorage.getItem(this.#key)) ?? undefined;
-    } catch {
-      return undefined; // there is no storage, or something else lies there
-    }
-  }
-
-  #store() {
-    try {
-      if (this.#key) localStorage.setItem(this.#key, JSON.stringify({ ...this.#stored(), ...this.#at }));
+      if (this.#prefix) localStorage.setItem(this.#prefix + id, String(this.#at[id]));
     } catch {
       // Then it is known as long as the page lives.
     }
+  }
+}
+
+/** What was kept under these keys: of what is no time, nothing. */
+function stored(prefix) {
+  try {
+    const keys = Array.from({ length: localStorage.length }, (_, n) => localStorage.key(n)).filter((key) => key?.startsWith(prefix));
+    const all = keys.map((key) => [key.slice(prefix.length), Number(localStorage.getItem(key))]);
+    return Object.fromEntries(all.filter(([, ms]) => Number.isSafeInteger(ms)));
+  } catch {
+    return {}; // there is no such storage
   }
 }

@@ -25,8 +25,8 @@ export function share(last, next) {
   return same ? last : next;
 }
 
-/** Where a page keeps when each session of a workspace was last looked at. */
-export const seenKey = (workspace) => `lodger:seen:${workspace}`;
+/** How the keys begin under which a page keeps when each session of a workspace was last looked at. */
+export const seenKey = (workspace) => `lodger:seen:${encodeURIComponent(workspace)}:`;
 
 function report(error) {
   if (typeof globalThis.reportError === "function") globalThis.reportError(error);

@@ -130,7 +130,7 @@ function normal(value) {
 const STEPS = [
   ["name", (ws) => ws.name],
   ["status", (ws) => ws.status()],
-  ["startAgent", (ws) => ws.startAgent({}), (ws) => ws.status()],
+  ["startAgent", (ws) => ws.startAgent({ ifRunning: "reject" }), (ws) => ws.status()],
   ["startAgent, join", (ws) => ws.startAgent({ provider, ifRunning: "join" }), (ws) => ws.status()],
   ["configureAgent", (ws) => ws.configureAgent({ maxTurns: 7, instructions: () => `${2 + 3} words at most.` })],
 
