@@ -129,10 +129,10 @@ export const tests = {
     await open(page, base);
     await start(page);
     await page.getByTestId("new-session").click();
-    await page.getByTestId("session-name").fill("semi;colon");
+    await page.getByTestId("session-name").fill("turned \u202e around");
     await page.getByTestId("session-name").press("Enter");
     await page.getByTestId("sessions-problem").waitFor();
-    assert.equal(await page.getByTestId("session-name").inputValue(), "semi;colon");
+    assert.equal(await page.getByTestId("session-name").inputValue(), "turned \u202e around");
     await page.getByTestId("session-name").press("Escape");
     assert.equal(await page.getByTestId("session-name").count(), 0);
   },

@@ -152,12 +152,11 @@ export class SessionStore extends Changing {
     return !agent.busy && (current?.verdict === "tampered" || agent.snapshot.error?.code === "corrupt");
   }
 
-  /** What is needed before the session that is shown takes a message; empty: nothing. One that has failed is taken up by a message. */
+  /** What is needed before the session that is shown takes a message; empty: nothing. The main conversation goes on by itself. */
   get needed(): string {
     const { current } = this;
     if (this.damaged) return "This conversation is damaged";
-    const rests = current?.state.suspended || current?.state.status === "stopped";
-    const way = rests && !this.agent.busy ? stillOf(current) : null;
+    const way = current && !this.agent.busy ? stillOf(current) : null;
     return way ? `${way.label} this session first` : "";
   }
 
