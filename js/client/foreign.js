@@ -27,22 +27,19 @@ export function fromForeign(messages) {
   };
   for (const [n, message] of messages.entries()) {
     const at = `messages[${n}]`;
-    if (!isObject(message)) throw wrong(at, "is no object");
+    if (!isObject(message)) refuse(at, "is no object");
     if (isOurs(message)) {
       const { createdAt, ...rest } = message;
       out.push({ ...rest, ...(createdAt === undefined ? {} : typeof createdAt === "number" ? { createdAt } : time(createdAt)), own: true });
       continue;
     }
     const { role, type } = message;
-    const refuse = (where, what, hint) => {
-      throw wrong(where, what, hint);
-    };
-    if (role === undefined && typeof type === "string") item(message, at, { calls, answer, out, refuse });
+    if (role === undefined && typeof type === "string") item(message, at, { calls, answer });
     else if (role === "system" || role === "developer") refuse(at, `is of the role "${role}"`, "Give its text to startAgent as instructions.");
-    else if (role === "tool" && message.tool_call_id !== undefined) settle(calls, message.tool_call_id, textOf(message.content, `${at}.content`, refuse), false, at);
+    else if (role === "tool" && message.tool_call_id !== undefined) settle(calls, message.tool_call_id, textOf(message.content, `${at}.content`), false, at);
     else if (role === "tool" && Array.isArray(message.content)) for (const [p, part] of message.content.entries()) result(calls, part, `${at}.content[${p}]`);
-    else if (role === "assistant") answered(message, at, { calls, parts: answer(), refuse });
-    else if (role === "user") asked(message, at, { calls, out, refuse });
+    else if (role === "assistant") answered(message, at, { calls, parts: answer() });
+    else if (role === "user") asked(message, at, { calls, out });
     else refuse(at, role === undefined ? "has no role" : `is of a role that cannot be taken: "${role}"`);
   }
   return out.map(({ own, ...message }) => message);
@@ -52,17 +49,19 @@ export function fromForeign(messages) {
 const isOurs = ({ parts, content }) =>
   Array.isArray(parts) && content === undefined && parts.every((part) => isObject(part) && (part.type === "text" ? part.state === undefined : part.type === "thinking" || (part.type === "tool-call" && "tool" in part) || (part.type === "file" && "fileId" in part)));
 
-const wrong = (at, what, hint = "Leave it out, or give what it says as text.") => failure("invalid_arguments", `${at} ${what}.`, hint);
+function refuse(at, what, hint = "Leave it out, or give what it says as text.") {
+  throw failure("invalid_arguments", `${at} ${what}.`, hint);
+}
 
 /** What a person has said; Anthropic's messages of the person have results of tools too. */
-function asked({ content, parts = content, createdAt, metadata }, at, { calls, out, refuse }) {
+function asked({ content, parts = content, createdAt, metadata }, at, { calls, out }) {
   const said = [];
   const list = typeof parts === "string" ? [{ type: "text", text: parts }] : parts;
   if (!Array.isArray(list)) refuse(at, "has neither a text nor a list of parts");
   for (const [p, part] of list.entries()) {
     const where = `${at}.${content === undefined ? "parts" : "content"}[${p}]`;
     const kind = typeof part === "string" ? "text" : part?.type;
-    if (kind === "tool_result") settle(calls, part.tool_use_id, textOf(part.content ?? "", `${where}.content`, refuse), part.is_error === true, where);
+    if (kind === "tool_result") settle(calls, part.tool_use_id, textOf(part.content ?? "", `${where}.content`), part.is_error === true, where);
     else if (kind === "text" || kind === "input_text") said.push({ type: "text", text: typeof part === "string" ? part : part.text });
     else if (!SILENT.includes(kind)) refuse(where, named(kind));
   }
@@ -70,7 +69,7 @@ function asked({ content, parts = content, createdAt, metadata }, at, { calls, o
 }
 
 /** What a model has said. */
-function answered({ content, parts = content, tool_calls = [] }, at, { calls, parts: into, refuse }) {
+function answered({ content, parts = content, tool_calls = [] }, at, { calls, parts: into }) {
   const list = typeof parts === "string" ? [{ type: "text", text: parts }] : (parts ?? []);
   if (!Array.isArray(list)) refuse(at, "has neither a text nor a list of parts");
   for (const [p, part] of list.entries()) {
@@ -99,11 +98,11 @@ function answered({ content, parts = content, tool_calls = [] }, at, { calls, pa
 }
 
 /** An item of OpenAI's Responses. */
-function item(one, at, { calls, answer, out, refuse }) {
+function item(one, at, { calls, answer }) {
   if (one.type === "message") refuse(at, "has no role");
   else if (one.type === "reasoning") for (const { text } of one.summary ?? []) answer().push({ type: "thinking", text });
   else if (one.type === "function_call") call(calls, answer(), one.call_id, one.name, parsed(one.arguments));
-  else if (one.type === "function_call_output") settle(calls, one.call_id, textOf(one.output, `${at}.output`, refuse), false, at);
+  else if (one.type === "function_call_output") settle(calls, one.call_id, textOf(one.output, `${at}.output`), false, at);
   else refuse(at, named(one.type));
 }
 
@@ -115,16 +114,16 @@ function call(calls, into, toolCallId, tool, args) {
 
 /** The result of a call in the AI SDK's `ModelMessage`. */
 function result(calls, { type, toolCallId, output, result: older, isError }, at) {
-  if (type !== "tool-result") throw wrong(at, named(type));
+  if (type !== "tool-result") refuse(at, named(type));
   const kind = isObject(output) && typeof output.type === "string" ? output.type : "json";
   const value = isObject(output) && "value" in output ? output.value : (output ?? older);
-  if (kind === "content") throw wrong(`${at}.output`, "has parts, which cannot be taken");
+  if (kind === "content") refuse(`${at}.output`, "has parts, which cannot be taken");
   settle(calls, toolCallId, value, isError === true || kind.startsWith("error"), at);
 }
 
 function settle(calls, id, value, failed, at) {
   const part = calls.get(id);
-  if (!part) throw wrong(at, `is the result of a call that is not before it: "${id}"`, "Give the answer that has the call too.");
+  if (!part) refuse(at, `is the result of a call that is not before it: "${id}"`, "Give the answer that has the call too.");
   calls.delete(id);
   part.status = failed ? "failed" : "completed";
   if (failed) part.error = toolError(typeof value === "string" ? value : JSON.stringify(value));
@@ -134,7 +133,7 @@ function settle(calls, id, value, failed, at) {
 const toolError = (message) => ({ code: "tool_failed", message, retryable: false });
 
 /** A text, or one in parts. */
-function textOf(content, at, refuse) {
+function textOf(content, at) {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) refuse(at, "is neither a text nor a list of texts");
   return content.map((part, p) => (["text", "output_text", "input_text"].includes(part?.type) ? part.text : refuse(`${at}[${p}]`, named(part?.type)))).join("\n");
