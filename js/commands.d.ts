@@ -2,7 +2,7 @@
 //
 // Written from `src/protocol/table.rs`: change that, then `LODGER_WRITE=1 cargo test --test host protocol`.
 
-import type { AgentConfig, AgentSettings, HmacStatus, Message, PermissionAnswer, Replay, SessionState, Sessions, Status, TaskDone, TaskRun, ToolDefinition, ToolResult, Verified, WaitResult } from "./index.js";
+import type { AgentConfig, AgentSettings, HmacStatus, Message, Overrides, PermissionAnswer, Replay, SessionState, Sessions, Status, TaskDone, TaskRun, ToolDefinition, ToolResult, Verified, WaitResult } from "./index.js";
 
 /** The commands of `invoke`, their arguments and what they resolve to. */
 export interface Commands {
@@ -32,6 +32,7 @@ export interface Commands {
   session_play: { args: { target: string }; value: SessionState[] };
   session_list: { args: {}; value: SessionState[] };
   session_rename: { args: { id: string; displayName: string }; value: SessionState };
+  session_configure: { args: { id: string; config: Overrides }; value: SessionState };
   session_remove: { args: { id: string }; value: void };
   session_undo_remove: { args: { id: string }; value: SessionState };
   session_archive: { args: { id: string }; value: SessionState };

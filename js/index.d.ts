@@ -666,7 +666,26 @@ export type UserInput = string | {
   files?: Blob[];
   metadata?: Record<string, unknown>;
 };
-export interface SendOptions<S = unknown> {
+/**
+ * What a session (`sessions.launch`, `sessions.configure`) or a message (`sendMessage`, `regenerate`) has otherwise than
+ * `AgentConfig`. A message's counts before its session's, its session's before the configuration, and a model belongs to
+ * the provider that is named beside it. It is stored, so it outlives reloads. `null`: as the configuration says.
+ */
+export interface Overrides {
+  /** A name in `providers`; `null`: the main provider. A provider that takes over keeps its own model. */
+  provider?: string | null;
+  model?: string | null;
+  /** A text: a function cannot be stored. */
+  instructions?: string | null;
+  /** The names of the tools that it has, and no others; `[]`: none. */
+  tools?: readonly string[] | null;
+  reasoning?: AgentConfig["reasoning"] | null;
+  temperature?: number | null;
+  maxOutputTokens?: number | null;
+  providerOptions?: Record<string, unknown> | null;
+}
+
+export interface SendOptions<S = unknown> extends Overrides {
   /** Default: `"default"`, the harness's own conversation. */
   sessionId?: string;
   /** Aborting interrupts this run. */
@@ -687,8 +706,8 @@ export interface SendOptions<S = unknown> {
    * `reject`, the default: the code `busy`. `queue`: it waits, stored, in `Snapshot.queue`, and begins a run of its own when
    * the one before it has completed; the run has its id from now on, for `wait` and `interrupt`, which takes the message out
    * of the queue. `steer`: it enters the run that works before that calls its model again, or in place of its end; the
-   * reply names this run. Tool calls that have not begun by then, those that wait for permission too, are answered as
-   * failed ("Skipped due to queued user message"); those that run are waited for. It takes no `schema` and no `replaces`.
+   * reply names this run, by whose `Overrides` it goes. Tool calls that have not begun by then, those that wait for permission too, are answered as
+   * failed ("Skipped due to queued user message"); those that run are waited for. It takes no `schema`, no `replaces` and no `Overrides`.
    * One message is taken at a time, in their order. What is left when the run ends waits like the others.
    *
    * After an interrupt, a failure or a lost page what waits is held: until `queue.release()`, or until a run completes
@@ -1249,6 +1268,8 @@ export interface SessionState {
   waiting?: boolean;
   /** Who answers it now, while an agent runs: a name in `providers` or the kind of the main provider, and its model. In lists and `status`. */
   answered_by?: { provider: string | null; model: string | null };
+  /** What it has otherwise than the agent's configuration. */
+  config?: Overrides;
   /** What its runs have used up, cleared conversations included. */
   usage?: Usage;
   /** When it was archived; its next run ends that. */
@@ -1373,9 +1394,10 @@ export interface Sessions {
    * tool calls are taken; thinking is shown, but sent to nobody; files, and instructions of a system, are refused with their place. Messages get ids of their own; answers in a row
    * become one. A message without an answer gets an empty, interrupted one, and so does a tool call without an end.
    *
-   * @throws {LodgerError} `session_exists`, `not_running`, `invalid_config`; `invalid_arguments`, of `messages` with the place.
+   * `Overrides` beside these count for all its messages. @throws {LodgerError} `session_exists`, `not_running`, `invalid_config`;
+   * `invalid_arguments`, of `messages` with the place.
    */
-  launch(options?: { id?: string; displayName?: string; projectId?: string; provider?: string; messages?: readonly ((Pick<Message, "role" | "parts"> & Partial<Message>) | ForeignMessage)[] }): Promise<SessionState>;
+  launch(options?: Overrides & { id?: string; displayName?: string; projectId?: string; messages?: readonly ((Pick<Message, "role" | "parts"> & Partial<Message>) | ForeignMessage)[] }): Promise<SessionState>;
   /**
    * `sendMessage` to a session; `exit`, `quit`, `/exit` and `/quit` stop it instead, and then there is no run. One that has failed
    * refuses it (`invalid_transition`) until `recover`; `sendMessage` recovers it.
@@ -1415,6 +1437,13 @@ export interface Sessions {
    */
   search(query: string, options?: { signal?: AbortSignal }): Promise<SessionHit[]>;
   rename(id: string, displayName: string): Promise<SessionState>;
+  /**
+   * From here on a session goes by these instead of the agent's configuration, a run at work from its next model call. Members that are
+   * not named stay as they are. An agent must run.
+   *
+   * @throws {LodgerError} `invalid_config`: no such provider, tool or value; `not_running`, `permission_denied`.
+   */
+  configure(id: string, config: Overrides): Promise<SessionState>;
   /**
    * Removes a session, whose run is interrupted: nobody finds it any more, and after ten seconds nothing is left of it. A session
    * that was changed from outside goes at once, for any operator. `default` goes at once too, with what it has used up and what was

@@ -69,6 +69,11 @@ export interface JournalEntries {
     /** The SHA-256 of the arguments that say where the call sends something, if its tool names them. */
     destination?: string;
   };
+  /** The session goes by these instead of the agent's configuration. */
+  overridden: {
+    /** All that it has otherwise: members as in `started`, but for `provider`, which is a name in `providers`, and `tools`, the names of those that it has. */
+    config: unknown;
+  };
   /** What a person has always allowed is not allowed any more. */
   revoked: {
     /** Which tool. */
@@ -77,7 +82,7 @@ export interface JournalEntries {
   /** An operator does something with the session itself: launches, stops, renames it. */
   commanded: {
     /** What. */
-    what: "launch" | "prompt" | "stop" | "restart" | "rename" | "recover" | "remove" | "undoRemove" | "archive" | "bench" | "play" | "ready" | "go_on" | "import" | "fork" | "salvage" | "status";
+    what: "launch" | "prompt" | "stop" | "restart" | "rename" | "configure" | "recover" | "remove" | "undoRemove" | "archive" | "bench" | "play" | "ready" | "go_on" | "import" | "fork" | "salvage" | "status";
     /** Who, and what else there is to say. */
     args: unknown;
   };
@@ -108,6 +113,8 @@ export interface JournalEntries {
     files?: JournalBlock[];
     /** What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function. */
     schema?: unknown;
+    /** What it has otherwise than its session, as in `overridden`; `null`: what the configuration says. */
+    config?: unknown;
     /** What leaves the view for it, with all that followed: a message of a person, of which this is another version; or an answer, where the message before it is answered anew. Then the contents above are copies. */
     replaces?: string;
   };

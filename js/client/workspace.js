@@ -498,6 +498,7 @@ export class Workspace extends EventTarget {
         return searchSessions(query, options, { list: () => command("list"), history: (page) => this.history(page) });
       },
       rename: async (id, displayName) => command("rename", { id, displayName }),
+      configure: async (id, config) => command("configure", { id, config }),
       remove: async (id) => command("remove", { id }),
       undoRemove: async (id) => command("undoRemove", { id }),
       archive: async (id) => command("archive", { id }),

@@ -30,7 +30,13 @@ const CONFIG = {
 CONFIG["budgets.session"] = CONFIG["budgets.run"];
 /** What has another way than an option of a configuration. */
 const WAYS = { tools: "tools.register gives the agent its tools", messages: "sessions.launch({ messages }) begins with a conversation", onFinish: "listen to agent:session-completed", onChunk: "listen to agent:message-chunk", onError: "listen to agent:error" };
-const MESSAGE = ["sessionId", "signal", "context", "trusted", "idempotencyKey", "whenBusy", "replaces", "schema", "text", "files", "metadata"];
+/** What sessions and messages may have otherwise. */
+const OVERRIDES = ["provider", "model", "instructions", "tools", "reasoning", "temperature", "maxOutputTokens", "providerOptions"];
+const MESSAGE = ["sessionId", "signal", "context", "trusted", "idempotencyKey", "whenBusy", "replaces", "schema", "text", "files", "metadata", ...OVERRIDES];
+const MEMBERS = {
+  sendMessage: MESSAGE, regenerate: MESSAGE, "sessions.prompt": MESSAGE, "sessions.runOnce": MESSAGE,
+  "sessions.launch": ["id", "displayName", "projectId", "messages", ...OVERRIDES], "sessions.configure": OVERRIDES,
+};
 
 const bare = (name) => name.toLowerCase().replace(/[^a-z]/g, "");
 
@@ -63,7 +69,7 @@ export function hintFor({ message, hint = "" }) {
   const [, names] = (own !== undefined && /^It knows: (.*)\.$/.exec(hint)) || [];
   const place = path?.split(".").slice(0, -1).join(".");
   const name = own ?? member ?? path?.split(".").at(-1);
-  const known = (list ?? names)?.split(", ") ?? CONFIG[place] ?? (/^(sendMessage|regenerate|sessions\.(prompt|runOnce))$/.test(what) ? MESSAGE : undefined);
+  const known = (list ?? names)?.split(", ") ?? CONFIG[place] ?? (Object.hasOwn(MEMBERS, what) ? MEMBERS[what] : undefined);
   if (name === undefined || !known) return undefined;
   const way = place === "" && Object.hasOwn(WAYS, name) && WAYS[name];
   const it = meant(name, known);

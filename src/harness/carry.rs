@@ -142,7 +142,7 @@ impl Harness {
         let provider = match args.text("provider") {
             Some(name) => {
                 self.core.must_run()?;
-                self.runner.setup.must_have_provider(name)?;
+                self.runner.setup.config.must_have(name)?;
                 Some(name.to_owned())
             }
             None => None,

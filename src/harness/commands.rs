@@ -200,6 +200,7 @@ impl Harness {
             | Command::SessionsUndoRemove => {
                 self.runner.change(&mut self.core, id, session, request, &fresh)?
             }
+            Command::SessionsConfigure => self.runner.configure(&mut self.core, id, session, args)?,
             Command::SessionsArchive => self.archive(id, session)?,
             Command::SessionsBench => {
                 let benched = self.runner.bench(&mut self.core, session)?;

@@ -216,6 +216,12 @@ entries! {
             /// The SHA-256 of the arguments that say where the call sends something, if its tool names them.
             destination: Option<String>,
         }
+        /// The session goes by these instead of the agent's configuration.
+        Input Overridden = "overridden" {
+            /// All that it has otherwise: members as in `started`, but for `provider`, which is a name in `providers`, and
+            /// `tools`, the names of those that it has.
+            config: Value,
+        }
         /// What a person has always allowed is not allowed any more.
         Input Revoked = "revoked" {
             /// Which tool.
@@ -261,6 +267,8 @@ entries! {
             files: Vec<Block>,
             /// What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function.
             schema: Option<Value>,
+            /// What it has otherwise than its session, as in `overridden`; `null`: what the configuration says.
+            config: Option<Value>,
             /// What leaves the view for it, with all that followed: a message of a person, of which this is another version;
             /// or an answer, where the message before it is answered anew. Then the contents above are copies.
             replaces: Option<String>,
@@ -866,8 +874,10 @@ mod tests {
                     gone: false,
                 })],
                 schema: Some(json!({"json": "{}", "validate": 7})),
+                config: Some(json!({"model": "m"})),
                 replaces: Some("m0_a".into()),
             },
+            Entry::Overridden { config: json!({"provider": "spare", "tools": []}) },
             Entry::Adopted {
                 message: "m".into(),
                 text: "t".into(),

@@ -225,6 +225,8 @@ words! {
         Restart = "restart",
         /// It gets another name.
         Rename = "rename",
+        /// It is answered by another provider or model, or otherwise.
+        Configure = "configure",
         /// It goes on after a failure, or is said to have failed.
         Recover = "recover",
         /// It is removed.

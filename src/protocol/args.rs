@@ -248,7 +248,7 @@ impl<'a> Members<'a> {
 }
 
 /// The names in a spec.
-pub(super) fn names(spec: &str) -> Vec<&str> {
+pub fn names(spec: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for word in spec.split(' ') {
         let name = name_of(word);

@@ -8,7 +8,7 @@
 //! about state, and what a command does.
 
 pub mod args;
-mod table;
+pub mod table;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod written;

@@ -4,6 +4,16 @@
 //! documents ask for (`written.rs`); it is not compiled into a module for the browser. A row begins as what reaches
 //! nothing: what it says besides opens that.
 
+/// What a session or a message may have otherwise than the agent's configuration: a spec.
+macro_rules! overrides {
+    () => {
+        "provider? model? reasoning? instructions? tools?* temperature?* maxOutputTokens?# providerOptions?{"
+    };
+}
+
+/// The same as a spec of its own.
+pub const OVERRIDES: &str = overrides!();
+
 use super::Need::{Operator, Read, Recover, Work, Write};
 use super::Subject::{Id, IdOrRun, Run, Session, SessionOrRun, Worker};
 use super::{Need, Source, Subject};
@@ -180,13 +190,13 @@ commands! {
     /// Accepts what a person says, and begins a run. `schema` is `{ json, validate?: { "$fn": n } }`, its JSON as text, because
     /// that keeps its order.
     SendMessage =
-        row("sendMessage", "text replaces? metadata?* context? trusted?* sessionId? idempotencyKey? whenBusy? schema?* files?*")
+        row("sendMessage", concat!("text replaces? metadata?* context? trusted?* sessionId? idempotencyKey? whenBusy? schema?* files?* ", overrides!()))
             .of(Session, Work).runs().files().asks().options()
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("send_agent_message", "sendMessage(message, {replaces?})", ACCEPTED)
             .says("Resolves once the message is accepted; the answer comes by events.");
     /// Makes an answer anew, with what its message was sent with but for what is said here.
-    Regenerate = row("regenerate", "messageId? metadata?* context? trusted?* sessionId? idempotencyKey? schema?*").within(More)
+    Regenerate = row("regenerate", concat!("messageId? metadata?* context? trusted?* sessionId? idempotencyKey? schema?* ", overrides!())).within(More)
             .of(Session, Work).runs().asks().options()
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("regenerate_agent_message", "regenerate(messageId?)", ACCEPTED);
@@ -269,7 +279,7 @@ commands! {
     // Alone: what is read meanwhile must not be read for the operator of before.
     SetOperator = row("setOperator", "operator?*").alone() => own();
     /// Begins a session.
-    SessionsLaunch = row("sessions.launch", "id? displayName? projectId?~ provider? messages?*").within(More).within(Past).needs(Operator).runs()
+    SessionsLaunch = row("sessions.launch", concat!("id? displayName? projectId?~ messages?* ", overrides!())).within(More).within(Past).needs(Operator).runs()
         => once().gives("`SessionState`").invoked("session_launch", "sessions.launch(*)", "SessionState")
             .takes_all("NonNullable<Parameters<Sessions[\"launch\"]>[0]>");
     /// `sendMessage` to a session, but exit words stop it: then there is no run.
@@ -307,6 +317,10 @@ commands! {
     SessionsRename = row("sessions.rename", "id displayName").within(More).within(Past).of(Id, Write).asks()
         => again().gives("`SessionState`")
             .invoked("session_rename", "sessions.rename(id, displayName)", "SessionState");
+    /// A session goes by these instead of the agent's configuration; what is `null` it has from there again.
+    SessionsConfigure = row("sessions.configure", "id config?*").within(More).within(Past).of(Id, Work).runs().asks()
+        => again().gives("`SessionState`")
+            .invoked("session_configure", "sessions.configure(id, config: Overrides)", "SessionState");
     /// Removes a session, whose run is interrupted.
     SessionsRemove = row("sessions.remove", "id").within(More).within(Past).of(Id, Write).asks()
         => once().invoked("session_remove", "sessions.remove(id)", "void");
@@ -333,7 +347,7 @@ commands! {
     SessionsLeft = row("sessions.left", "id").within(Past).of(Run, Read).from(Source::Rows)
         => again().gives("`{ run, receipts, handoff }`");
     /// One task without a session.
-    SessionsRunOnce = row("sessions.runOnce", "text?* files?* metadata?* context?* trusted?* schema?*").within(More).within(Past)
+    SessionsRunOnce = row("sessions.runOnce", concat!("text?* files?* metadata?* context?* trusted?* schema?* ", overrides!())).within(More).within(Past)
             .needs(Operator).runs().files().says()
         => once().begins().takes("as `sendMessage`: `{ text, metadata?, context?, trusted?, schema?, files? }`")
             .gives("`{ runId, status, acceptedAt }`")

@@ -94,6 +94,7 @@ impl Session {
             .value("config", self.config.clone())
             .value("tools", Value::clone(&self.tools_record))
             .maybe_text("origin", self.origin.as_deref())
+            .maybe("own", self.own.clone())
             .number("importedAt", self.imported_at)
             .number("copiedAt", self.copied_at)
             .value("ends", self.ends())
@@ -136,6 +137,7 @@ impl Session {
         session.mark = word("mark")?;
         session.generation = number("generation")?;
         session.origin = word("origin");
+        session.own = value.get("own").cloned();
         (session.imported_at, session.copied_at) = (number("importedAt")?, number("copiedAt")?);
         let Entry::Cleared { sums } = Entry::from_json("cleared", &value)? else { return None };
         session.sums = sums;

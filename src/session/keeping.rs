@@ -128,6 +128,11 @@ impl Session {
         self.keeping.provider.as_deref()
     }
 
+    /// It keeps to the provider of this name from here on. Gives the one of before.
+    pub(super) fn keep_to(&mut self, provider: Option<String>) -> Option<String> {
+        std::mem::replace(&mut self.keeping.provider, provider)
+    }
+
     /// In which epoch it was last in the hands of an agent.
     pub fn epoch(&self) -> u64 {
         self.keeping.epoch
@@ -179,8 +184,8 @@ impl Session {
     ///
     /// `args`: `{ operator: { subject, issuer? }, … }`, and by the word: `launch` takes `id`, `providerId`, `modelId`,
     /// `projectId`, `displayName`, `policy`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for
-    /// one task only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
-    /// `detail`; `go_on` `run`; `import`, `fork` and `salvage` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
+    /// one task only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `configure` `providerId` and
+    /// `modelId`; `recover` `action`, `reason`, `detail`; `go_on` `run`; `import`, `fork` and `salvage` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
     /// `ready`, `bench`, `play`, `remove`, `undoRemove`, `archive` and `status` nothing else.
     pub fn ask(&self, what: Ask, args: &Value, at: Millis) -> Outcome {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
@@ -230,6 +235,9 @@ impl Session {
         match (what, asked.record) {
             (Ask::Stop, _) => lifecycle::stop(asked, text("reason"), self.works()),
             (Ask::Rename, _) => lifecycle::rename(asked, text("name").unwrap_or_default()),
+            (Ask::Configure, _) => {
+                lifecycle::configure(asked, text("providerId").unwrap_or("none"), text("modelId"))
+            }
             (Ask::Remove, _) => lifecycle::mark(asked, "removed"),
             (Ask::UndoRemove, _) => lifecycle::mark(asked, "restored"),
             (Ask::Archive, _) => lifecycle::mark(asked, "archived"),
@@ -726,11 +734,13 @@ impl Session {
     /// How the session stands, as everybody is told: `SessionState` of the contract.
     pub fn state(&self) -> Option<Value> {
         let (usage, title) = (super::usage(&self.sums), super::view::title(self));
+        let config = self.overrides();
         let run = self.current();
         let beside = Beside {
             usage: usage.as_ref(),
             archived: self.archived_at(),
             title: title.as_deref(),
+            config: config.as_ref(),
             held: run.is_some_and(|run| run.held),
             waits: run.is_some_and(Run::waiting),
         };
@@ -776,6 +786,8 @@ pub struct Beside<'a> {
     archived: Option<Millis>,
     /// Its first words.
     title: Option<&'a str>,
+    /// What it has otherwise than the agent's configuration.
+    config: Option<&'a Value>,
     /// Whether a run of it is held.
     held: bool,
     /// Whether a run of it waits for a person.
@@ -790,6 +802,7 @@ impl<'a> Beside<'a> {
             usage: head.get("usage"),
             archived: head.get("archived").and_then(Value::as_u64),
             title: head.get("title").and_then(Value::as_str),
+            config: head.get("config"),
             held: run("held"),
             waits: run("waits"),
         }
@@ -806,7 +819,8 @@ impl<'a> Beside<'a> {
         let yes = |is: bool| is.then_some(Value::Bool(true));
         state.text("runtime_boundary", "persistent_agent").maybe("usage", self.usage.cloned());
         state.maybe("archived", self.archived.map(|at| dates::utc(at).into()));
-        state.maybe_text("title", self.title).maybe("held", yes(self.held)).maybe("waiting", yes(self.waits));
+        state.maybe_text("title", self.title).maybe("config", self.config.cloned());
+        state.maybe("held", yes(self.held)).maybe("waiting", yes(self.waits));
         state.done()
     }
 }

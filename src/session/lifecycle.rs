@@ -432,6 +432,16 @@ pub fn rename(asked: &Asked<'_>, name: &str) -> Outcome {
     })
 }
 
+/// Another provider or model answers a session from here on, or it is answered otherwise. It is no activity.
+pub fn configure(asked: &Asked<'_>, provider_id: &str, model_id: Option<&str>) -> Outcome {
+    Act::on(asked, Action::Rename, None, &mut |act| {
+        act.look(asked)?;
+        let fresh = Object::new().text("provider_id", provider_id).value("model_id", model_id.into()).done();
+        let record = act.record.with(fresh.clone(), None)?;
+        act.keep(record, &fresh, "configured", asked.at, Value::Null)
+    })
+}
+
 /// A copy of a session, that was imported, forked or salvaged.
 #[derive(Clone, Debug)]
 pub struct Copy<'a> {

@@ -16,6 +16,7 @@ mod keeping;
 pub mod lifecycle;
 pub mod operator;
 pub mod output;
+pub mod overrides;
 mod queue;
 pub mod record;
 mod replay;
@@ -52,6 +53,7 @@ use crate::tools::{Caller, Facts, Grant, Origin, Policy, Registry, Source};
 use keeping::Keeping;
 use record::Record;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::rc::Rc;
 use versions::Versions;
 
@@ -151,6 +153,8 @@ pub struct Session {
     queue: Vec<Queued>,
     /// What it keeps of itself besides its conversation.
     keeping: Keeping,
+    /// What it has otherwise than the agent's configuration, but for its provider: an object.
+    own: Option<Value>,
     /// The checkpoint that is stored: up to which row it speaks, and the SHA-256 of its text.
     checkpoint: Option<(u64, String)>,
 }
@@ -188,6 +192,7 @@ impl Session {
             call_ids: Named::default(),
             queue: Vec::new(),
             keeping: Keeping::default(),
+            own: None,
             checkpoint: None,
         }
     }
@@ -316,18 +321,19 @@ impl Session {
         // run's budget it does not: the next run has a budget of its own.
         let spent = (!self.uncounted).then_some(self.sums.known_cost);
         let sums = Sums { cost: spent, ..self.sums };
+        let policy = self.narrowed(current, Cow::Borrowed(&self.policy));
         let next = current.next(&Rules {
             running: running as u64,
             facts: Facts {
                 tools: &self.tools,
-                policy: &self.policy,
+                policy: &policy,
                 grants: &self.grants,
                 caller: Caller::Model { outside: &self.outside },
             },
             max_turns,
             fallback: &self.fallback,
             cut: self.cut,
-            own: self.provider(),
+            own: self.provider_of(&current.prompt),
             budgets: &Budgets {
                 run: (self.budgets.0, current.sums, current.worked_ms),
                 session: (self.budgets.1, sums, sums.wall_ms.saturating_add(current.worked_ms)),
@@ -433,6 +439,7 @@ impl Session {
             .maybe("usage", view::usage(&self.sums))
             .maybe_text("title", view::title(self).as_deref())
             .maybe_text("provider", self.provider())
+            .maybe("config", self.overrides())
             .maybe("queue", (!self.queue.is_empty()).then(|| self.queue.len().into()))
             .maybe("files", (!files.is_empty()).then(|| files.into()))
             .maybe_text("origin", self.origin.as_deref())
@@ -530,6 +537,7 @@ impl Session {
                 // What this conversation has read, the question did not say.
                 outside: Outside::default(),
             }),
+            OfSession::Overridden { config } => self.override_by(config),
             OfSession::Revoked { tool } => self.grants.retain(|grant| grant.tool != *tool),
         }
         Some(())
@@ -550,6 +558,11 @@ impl Session {
             self.imported_at = header.seq;
         }
         let text = |name: &str| args.get(name).and_then(Value::as_str);
+        if *what == Ask::Import {
+            self.forget_overrides();
+        } else if let (Some(_), Some(Value::Object(own))) = (text("provider"), &mut self.own) {
+            own.remove("model");
+        }
         if self.record().map(Record::id) != text("id") {
             self.copied_at = header.seq;
         }
@@ -625,6 +638,7 @@ impl Session {
             continues,
             files,
             schema,
+            config,
             ..
         } = entry
         else {
@@ -639,6 +653,7 @@ impl Session {
             idempotency: idempotency.clone(),
             continues: continues.clone(),
             files: files.clone(),
+            config: config.clone(),
             output: match schema {
                 Some(schema) => Some(Output::from_record(schema, &self.engine)?),
                 None => None,
@@ -662,7 +677,7 @@ impl Session {
         }
         self.take_in(&prompt);
         let mut run = Run::new(header.run.clone()?, header.at, prompt);
-        run.on = self.provider().map(Into::into);
+        run.on = self.provider_of(&run.prompt).map(Into::into);
         run.steered = steered;
         self.runs.push(run);
         Some(())
@@ -782,11 +797,11 @@ impl Session {
                 let configured = provider.and_then(|provider| provider.get("configured"));
                 configured == Some(&Value::Bool(true)) && self.fallback.iter().any(|name| name == on)
             };
-            let own = self.provider().map(String::from);
-            if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
+            self.config = config.clone();
+            let own = self.current().map(|run| self.provider_of(&run.prompt).map(String::from));
+            if let (Some(own), Some(run)) = (own, self.runs.last_mut()) {
                 run.leave(own.as_deref(), &there);
             }
-            self.config = config.clone();
         }
         if let Some(tools) = tools {
             self.tools = Registry::from_record(tools, &self.engine).ok()?;

@@ -53,7 +53,7 @@ pub enum Action {
     Restart,
     /// To mark a failure, or recover from it.
     Recover,
-    /// To give it another name.
+    /// To give it another name, or have it answered otherwise.
     Rename,
     /// To erase its conversation.
     Clear,

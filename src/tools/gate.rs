@@ -50,6 +50,7 @@ pub fn gate<'a>(
     let denied = |text: String| ErrorInfo::new(Code::PermissionDenied, text);
     if !policy.offers(&tool.definition) {
         return Err(denied(match tool.definition.origin {
+            _ if policy.leaves_out(&tool.definition) => format!("{name} is not one of the tools of this run"),
             origin if policy.reads_only() && origin != Origin::Delegate => {
                 format!("a {} only reads, and {name} changes something", policy.process())
             }

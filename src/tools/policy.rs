@@ -21,6 +21,8 @@ pub struct Policy {
     capabilities: Option<Vec<String>>,
     /// The process type, if there is one.
     process: Option<Process>,
+    /// The names of the tools that there are for it; `None`: all.
+    only: Option<Vec<String>>,
     /// For tools that no other rule names.
     default: Option<Verdict>,
     tools: Vec<(String, Verdict)>,
@@ -43,6 +45,7 @@ impl Policy {
         Policy {
             capabilities: config.get("capabilities").and_then(texts),
             process: config.get("processType").and_then(Value::as_str).and_then(Process::parse),
+            only: None,
             default: permissions.get("default").and_then(verdict),
             tools: rules("tools"),
             by_capability: rules("capabilities"),
@@ -63,14 +66,25 @@ impl Policy {
         policy
     }
 
+    /// The same with these tools and no others.
+    pub fn only(self, tools: Vec<String>) -> Policy {
+        Policy { only: Some(tools), ..self }
+    }
+
+    /// Whether a tool is left out by its name.
+    pub fn leaves_out(&self, tool: &Definition) -> bool {
+        self.only.as_ref().is_some_and(|only| !only.contains(&tool.name))
+    }
+
     /// Whether the process type only reads.
     pub fn reads_only(&self) -> bool {
         matches!(self.process, Some(Process::Researcher | Process::SkillComposer))
     }
 
-    /// Whether the process type has this tool.
+    /// Whether the process type has this tool, and nothing leaves it out.
     pub fn offers(&self, tool: &Definition) -> bool {
         match self.process {
+            _ if self.leaves_out(tool) => false,
             Some(Process::Orchestrator) => true,
             _ if tool.origin == Origin::Delegate => false,
             _ => tool.read_only || !self.reads_only(),

@@ -71,6 +71,8 @@ mod cases {
     mod output;
     /// Text from outside, and what is asked about because of it.
     mod outside;
+    /// What a session and a message have otherwise than the agent's configuration.
+    mod overrides;
     /// Rows of pages that are damaged.
     mod page;
     /// What a person is asked, in which words, and until when.

@@ -64,6 +64,7 @@ fn samples(run: &str, message: &str) -> Vec<(&'static str, Value)> {
         ("sessions.list", json!({})),
         ("activeRuns", json!({})),
         ("sessions.rename", json!({ "id": "docs", "displayName": "New" })),
+        ("sessions.configure", json!({ "id": "docs", "config": { "model": "m" } })),
         ("sessions.remove", id()),
         ("sessions.undoRemove", id()),
         ("sessions.archive", id()),

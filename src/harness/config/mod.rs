@@ -10,6 +10,7 @@ mod read;
 pub(in crate::harness) use provider::provider;
 pub use provider::{Http, Provider, Timeouts};
 pub(crate) use read::function;
+pub(in crate::harness) use read::texts;
 pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
@@ -24,7 +25,7 @@ use crate::protocol::args::shortened;
 use crate::run::Budget;
 use crate::session::DEFAULT_MAX_TURNS;
 use crate::tools::Verdict;
-use read::{given, invalid, number, object, optional, text, texts, unknown, whole, word};
+use read::{given, invalid, number, object, optional, text, unknown, whole, word};
 use serde_json::Value;
 
 /// The shortest text that is taken for a secret: a shorter one would be found everywhere.
@@ -138,65 +139,113 @@ impl Default for Config {
 impl Config {
     /// Takes over the members of a patch. A member that is `null` goes back to its default.
     pub fn patched(&self, patch: &Value) -> Result<Config, ErrorInfo> {
-        let members = object(patch, "the configuration")?;
         let mut config = self.clone();
-        for (name, value) in members {
-            let null = value.is_null();
-            match name.as_str() {
-                "provider" => config.provider = optional(value, name, |value, _| provider(value))?,
-                "model" => config.model = optional(value, name, text)?,
-                "instructions" => config.instructions = optional(value, name, given)?,
-                "maxOutputTokens" => {
-                    let tokens = optional(value, name, |v, n| whole(v, n, 1, u32::MAX.into()))?;
-                    config.max_output_tokens = tokens.and_then(|tokens| u32::try_from(tokens).ok());
-                }
-                "temperature" => config.temperature = optional(value, name, number)?,
-                "reasoning" => config.reasoning = optional(value, name, reasoning)?,
-                "providerOptions" => {
-                    config.provider_options = optional(value, name, |v, n| object(v, n).map(|_| json(v)))?;
-                }
-                "maxTurns" => {
-                    config.max_turns =
-                        optional(value, name, |v, n| whole(v, n, 1, 10_000))?.unwrap_or(DEFAULT_MAX_TURNS);
-                }
-                "toolTimeoutMs" => {
-                    config.tool_timeout_ms =
-                        optional(value, name, |v, n| whole(v, n, 1, 86_400_000))?.unwrap_or(TOOL_TIMEOUT_MS);
-                }
-                "retry" => config.retry_cut = optional(value, name, retry)?.unwrap_or(true),
-                "resume" => config.resume_auto = word(value, name, &["hold", "auto"])? == 1,
-                "ifRunning" => {
-                    config.if_running = match word(value, name, &["join", "reject", "takeover"])? {
-                        1 => IfRunning::Reject,
-                        2 => IfRunning::TakeOver,
-                        _ => IfRunning::Join,
-                    };
-                }
-                "capabilities" => config.capabilities = optional(value, name, texts)?,
-                "processType" => {
-                    let process = optional(value, name, |v, n| word(v, n, &Process::WORDS))?;
-                    config.process_type = process.and_then(|at| Process::ALL.get(at)).copied();
-                }
-                "permissions" => config.take_permissions(value)?,
-                "maxParallelTools" => {
-                    config.max_parallel = optional(value, name, |v, n| whole(v, n, 1, 1_000))?;
-                }
-                "skills" => config.skills = if null { Vec::new() } else { Skill::all(value)? },
-                "providers" => config.providers = if null { Vec::new() } else { providers(value)? },
-                "fallback" => config.fallback = if null { Vec::new() } else { texts(value, name)? },
-                "models" => config.models = optional(value, name, Catalog::read)?,
-                "archive" => config.archive = archive(value, name)?,
-                "budgets" => config.budgets = optional(value, name, budgets)?,
-                _ => return Err(unknown(name)),
-            }
+        for (name, value) in object(patch, "the configuration")? {
+            config.take(name, value)?;
         }
-        config.look_up();
-        config.check()?;
-        Ok(config)
+        config.fits(None)
     }
 
-    /// Whether its parts fit together.
-    fn check(&self) -> Result<(), ErrorInfo> {
+    /// The same with what a session or a message has otherwise ([`OVERRIDES`]). A model that is named is that of the
+    /// provider that is named beside it.
+    ///
+    /// # Errors
+    /// `invalid_config`, naming the member; there is no such provider.
+    pub fn with(&self, overrides: &Value) -> Result<Config, ErrorInfo> {
+        let (mut config, mut on) = (self.clone(), None);
+        for (name, value) in object(overrides, "the configuration")? {
+            match name.as_str() {
+                "provider" => on = value.as_str(),
+                "model" | "tools" => {}
+                _ => config.take(name, value)?,
+            }
+        }
+        on.map_or(Ok(()), |name| config.must_have(name))?;
+        let model = overrides.get("model").map(|model| text(model, "model")).transpose()?;
+        let named = config.providers.iter_mut().find(|(name, _)| Some(name.as_str()) == on);
+        let asked = named.map(|(_, provider)| provider).or(config.provider.as_mut().filter(|_| on.is_none()));
+        if let (Some(model), Some(provider)) = (&model, asked) {
+            provider.ask_for(model);
+        }
+        if on.is_none() {
+            config.model = model.or(config.model);
+        }
+        config.fits(on)
+    }
+
+    /// It, if its parts fit together. `own`: the provider that a session keeps to.
+    fn fits(mut self, own: Option<&str>) -> Result<Config, ErrorInfo> {
+        self.look_up();
+        self.check(own)?;
+        Ok(self)
+    }
+
+    /// There is a provider of this name.
+    ///
+    /// # Errors
+    /// `invalid_config`
+    pub fn must_have(&self, name: &str) -> Result<(), ErrorInfo> {
+        if self.named(name).is_some() {
+            return Ok(());
+        }
+        let message = ["no provider is called \"", shortened(name), "\""].concat();
+        Err(invalid(&message).hint("name one of startAgent's providers"))
+    }
+
+    /// Takes over one member.
+    fn take(&mut self, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+        let null = value.is_null();
+        match name {
+            "provider" => self.provider = optional(value, name, |value, _| provider(value))?,
+            "model" => self.model = optional(value, name, text)?,
+            "instructions" => self.instructions = optional(value, name, given)?,
+            "maxOutputTokens" => {
+                let tokens = optional(value, name, |v, n| whole(v, n, 1, u32::MAX.into()))?;
+                self.max_output_tokens = tokens.and_then(|tokens| u32::try_from(tokens).ok());
+            }
+            "temperature" => self.temperature = optional(value, name, number)?,
+            "reasoning" => self.reasoning = optional(value, name, reasoning)?,
+            "providerOptions" => {
+                self.provider_options = optional(value, name, |v, n| object(v, n).map(|_| json(v)))?;
+            }
+            "maxTurns" => {
+                self.max_turns =
+                    optional(value, name, |v, n| whole(v, n, 1, 10_000))?.unwrap_or(DEFAULT_MAX_TURNS);
+            }
+            "toolTimeoutMs" => {
+                self.tool_timeout_ms =
+                    optional(value, name, |v, n| whole(v, n, 1, 86_400_000))?.unwrap_or(TOOL_TIMEOUT_MS);
+            }
+            "retry" => self.retry_cut = optional(value, name, retry)?.unwrap_or(true),
+            "resume" => self.resume_auto = word(value, name, &["hold", "auto"])? == 1,
+            "ifRunning" => {
+                self.if_running = match word(value, name, &["join", "reject", "takeover"])? {
+                    1 => IfRunning::Reject,
+                    2 => IfRunning::TakeOver,
+                    _ => IfRunning::Join,
+                };
+            }
+            "capabilities" => self.capabilities = optional(value, name, texts)?,
+            "processType" => {
+                let process = optional(value, name, |v, n| word(v, n, &Process::WORDS))?;
+                self.process_type = process.and_then(|at| Process::ALL.get(at)).copied();
+            }
+            "permissions" => self.take_permissions(value)?,
+            "maxParallelTools" => {
+                self.max_parallel = optional(value, name, |v, n| whole(v, n, 1, 1_000))?;
+            }
+            "skills" => self.skills = if null { Vec::new() } else { Skill::all(value)? },
+            "providers" => self.providers = if null { Vec::new() } else { providers(value)? },
+            "fallback" => self.fallback = if null { Vec::new() } else { texts(value, name)? },
+            "models" => self.models = optional(value, name, Catalog::read)?,
+            "archive" => self.archive = archive(value, name)?,
+            "budgets" => self.budgets = optional(value, name, budgets)?,
+            _ => return Err(unknown(name)),
+        }
+        Ok(())
+    }
+
+    fn check(&self, own: Option<&str>) -> Result<(), ErrorInfo> {
         for (at, name) in self.fallback.iter().enumerate() {
             let Some(provider) = self.named(name) else {
                 return Err(invalid(&format!(
@@ -211,13 +260,13 @@ impl Config {
                 .knows_its_model(None)
                 .map_err(|error| error.hint("a provider that takes over needs a model of its own"))?;
         }
-        if let Some(provider) = &self.provider {
+        for provider in [self.serving(None), self.serving(own)].into_iter().flatten() {
             provider.knows_its_model(self.model.as_deref())?;
         }
         let limits =
             |of| Budget::from_record(self.budgets.as_ref().and_then(|budgets| budgets.get(of))).limits_cost();
         if limits("run") || limits("session") {
-            let asked = std::iter::once(None).chain(self.fallback.iter().map(|name| Some(name.as_str())));
+            let asked = [None, own].into_iter().chain(self.fallback.iter().map(|name| Some(name.as_str())));
             let mut asked = asked.filter(|on| self.serving(*on).is_some());
             let priced = |on| self.known(on).is_some_and(Known::has_price);
             if let Some(on) = asked.find(|on| !priced(*on)) {

@@ -131,6 +131,14 @@ impl Provider {
         }
     }
 
+    /// This model is asked for.
+    pub(super) fn ask_for(&mut self, other: &str) {
+        match self {
+            Provider::Http(http) => Rc::make_mut(http).model = Some(other.into()),
+            Provider::Custom { model, .. } => *model = Some(other.into()),
+        }
+    }
+
     /// Some need a model that somebody names, in place of the default.
     pub(super) fn knows_its_model(&self, other: Option<&str>) -> Result<(), ErrorInfo> {
         match self {

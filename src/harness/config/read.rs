@@ -45,7 +45,7 @@ pub(super) fn text(value: &Value, name: &str) -> Result<String, ErrorInfo> {
     value.as_str().map(Into::into).ok_or_else(|| invalid(&format!("{name} must be a text")))
 }
 
-pub(super) fn texts(value: &Value, name: &str) -> Result<Vec<String>, ErrorInfo> {
+pub(in crate::harness) fn texts(value: &Value, name: &str) -> Result<Vec<String>, ErrorInfo> {
     let items = value.as_array().ok_or_else(|| invalid(&format!("{name} must be a list of texts")))?;
     items.iter().map(|item| text(item, name)).tried()
 }

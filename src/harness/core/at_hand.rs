@@ -139,7 +139,8 @@ impl Core {
 
     /// The same of a call at hand: an answer is for these.
     pub(in crate::harness) fn repaired(&self, folded: &Session, run: &Run, call: &Call) -> Value {
-        let checked = gate(&folded.tools, &run.policy(&folded.policy), &call.name, &call.arguments);
+        let checked =
+            gate(&folded.tools, &folded.policy_of(run, &folded.policy), &call.name, &call.arguments);
         checked.map_or_else(|_| session::arguments(&call.arguments), |checked| checked.args)
     }
 

@@ -40,15 +40,18 @@ impl Core {
         state: Value,
     ) -> Value {
         let damage = self.sessions.damage(session).map(Damage::json);
-        let answers = self.answered_by(own).cloned();
+        let answers = self.answered_by(own, state.get("config"));
         Object::new().all(state).maybe("damaged", damage).maybe("answered_by", answers).done()
     }
 
     /// Who answers a session now, as long as an agent runs here.
-    pub(in crate::harness) fn answered_by(&self, own: Option<&str>) -> Option<&Value> {
+    /// `config`: what it has otherwise.
+    pub(in crate::harness) fn answered_by(&self, own: Option<&str>, config: Option<&Value>) -> Option<Value> {
         let runs = self.state.lifecycle == Lifecycle::Running;
         let found = self.state.answers.iter().find(|(name, _)| name.as_deref() == own).filter(|_| runs);
-        found.map(|(_, answers)| answers)
+        let (_, answers) = found?;
+        let model = config.and_then(|config| config.get("model")).cloned();
+        Some(Object::new().all(answers.clone()).maybe("model", model).done())
     }
 
     /// `SessionState` of the contract, of a session that is not in our hands: by its head.

@@ -3,6 +3,7 @@
 //! Promises: what a workspace gives is what its configuration says now. What it gives no longer is gone for all. Leaves
 //! to others: where they are kept (`browser/`), what a skill is (`prompt/`).
 
+use crate::harness::config::Config;
 use crate::harness::core::Core;
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
@@ -40,7 +41,7 @@ impl Holding {
         if starting {
             self.look_around(core, reads);
         } else {
-            runner.take_config(core, runner.setup.config.clone());
+            runner.take_config(core, Config::clone(&runner.setup.config));
         }
     }
 }

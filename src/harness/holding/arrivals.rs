@@ -149,7 +149,7 @@ impl Holding {
         let name = was("display_name");
         // What it was launched with may be lost.
         let lost = was("provider_id").filter(|_| !recorded);
-        let own = lost.as_ref().filter(|name| runner.setup.must_have_provider(name).is_ok());
+        let own = lost.as_ref().filter(|name| runner.setup.config.must_have(name).is_ok());
         match arrival.provider.as_ref().or(own) {
             Some(provider) => {
                 args.text("provider", provider).text("providerId", provider);

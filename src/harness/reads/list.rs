@@ -105,7 +105,8 @@ fn listed_as_written(core: &Core, id: &str, head: &Head, verified: bool) -> Opti
     let (at, record) = Record::text_of_head(&|name| head.recorded_text(name))?;
     let mut beside = Object::new();
     beside.all(Beside::of_head(&head.value).json());
-    let beside = beside.maybe("answered_by", core.answered_by(head.provider()).cloned()).json();
+    let beside =
+        beside.maybe("answered_by", core.answered_by(head.provider(), head.value.get("config"))).json();
     let state = ["{", &record, ",", beside.get(1..)?].concat();
     let told = ["{\"hmac_status\":\"", Integrity::Verified.as_str(), "\",\"session\":", &state, "}"];
     Some((at, if verified { told.concat() } else { state }))

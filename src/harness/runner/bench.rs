@@ -97,7 +97,8 @@ impl Runner {
         };
         if held.is_some() {
             core.must_run()?;
-            if !self.setup.config.answers(folded.provider()) {
+            let provider = folded.current().and_then(|run| folded.provider_of(&run.prompt));
+            if !self.setup.config.answers(provider) {
                 return Err(not_configured());
             }
         }

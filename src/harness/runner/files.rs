@@ -118,6 +118,7 @@ fn supported(config: &Config, file: &File, on: Option<&str>, peer: Option<&Peer>
 
 impl Runner {
     /// The files of a message that can be accepted, each a block. `kept`: how many runs of the conversation stay before it.
+    /// `overrides`: what it has otherwise than its session.
     ///
     /// # Errors
     /// `unsupported_file`, and those of [`files`].
@@ -126,12 +127,12 @@ impl Runner {
         core: &Core,
         session: &str,
         kept: usize,
-        args: &Value,
+        (args, overrides): (&Value, Option<&Value>),
     ) -> Result<Vec<Block>, ErrorInfo> {
         if args.get("files").is_none_or(Value::is_null) {
             return Ok(Vec::new());
         }
-        self.looked_at_files(core, session, kept, args)
+        self.looked_at_files(core, session, kept, (args, overrides))
     }
 
     /// The same where there are any. A door of the room `past`.
@@ -141,7 +142,7 @@ impl Runner {
         core: &Core,
         session: &str,
         kept: usize,
-        args: &Value,
+        (args, overrides): (&Value, Option<&Value>),
     ) -> Result<Vec<Block>, ErrorInfo> {
         enter(Room::Past);
         let mut files = files(args)?;
@@ -152,11 +153,17 @@ impl Runner {
         if !files.is_empty() {
             fits(sum, "the files of a conversation")?;
         }
-        let on = core.session(session).and_then(Session::provider);
-        let peer = self.setup.config.peer(on);
+        let folded = core.session(session);
+        let overrides = match overrides {
+            Some(message) => folded.and_then(|session| session.overrides_with(message)),
+            None => folded.and_then(Session::overrides),
+        };
+        let on = overrides.as_ref().and_then(|of| of.get("provider")?.as_str());
+        let config = self.setup.config_with(overrides.as_ref())?;
+        let peer = config.peer(on);
         for file in &mut files {
             file.name = core.secrets.scrubbed(std::mem::take(&mut file.name));
-            supported(&self.setup.config, file, on, peer.as_ref())?;
+            supported(&config, file, on, peer.as_ref())?;
         }
         Ok(files.into_iter().map(Block::File).list())
     }

@@ -12,14 +12,15 @@ use crate::harness::runner::files::has_files;
 use crate::harness::runner::not_configured;
 use crate::harness::runner::queue::{accepted, when_busy};
 use crate::harness::runner::records::policy_of;
-use crate::journal::{Ask, Entry, Outcome, StoppedBy};
+use crate::journal::{Ask, Entry, Mode, Outcome, StoppedBy};
 use crate::object::Object;
 use crate::protocol::args::shortened;
 use crate::protocol::{Command, Members, Request};
+use crate::rooms::{Room, enter};
 use crate::run::{Output, Run};
 use crate::session;
 use crate::session::lifecycle::Then;
-use crate::session::{Queued, Session};
+use crate::session::{Queued, Session, overrides};
 use serde_json::Value;
 
 /// The key by which a message that is sent twice is known.
@@ -71,6 +72,19 @@ fn trusted(args: Members<'_>) -> Result<Option<bool>, ErrorInfo> {
     }
 }
 
+/// What a run has that goes on with another: as that one had it.
+pub(in crate::harness) struct Like {
+    schema: Option<Value>,
+    config: Option<Value>,
+}
+
+impl Like {
+    /// As this run has it.
+    pub fn of(run: &Run) -> Like {
+        Like { schema: run.prompt.output.as_ref().map(Output::record), config: run.prompt.config.clone() }
+    }
+}
+
 impl Runner {
     /// Accepts what a person says, with the arguments of `sendMessage`.
     pub(in crate::harness) fn send_message(
@@ -100,8 +114,12 @@ impl Runner {
         self.may_prompt(core, session, text, has_files)?;
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
-        let files = self.accepted_files(core, session, kept, args.all())?;
         let waits = waits.filter(|_| core.is_busy(session));
+        let config = match overrides::given(args.all()) {
+            Some(config) => Some(self.own_config(core, folded, None, &config, waits)?),
+            None => None,
+        };
+        let files = self.accepted_files(core, session, kept, (args.all(), config.as_ref()))?;
         if waits.is_none() {
             self.make_room(core, session)?;
         }
@@ -115,6 +133,7 @@ impl Runner {
             continues: None,
             files,
             schema: schema.map(|schema| core.secrets.scrubbed_value(schema)),
+            config,
             replaces: replaces.map(Into::into),
         };
         if let Entry::Prompt { files, .. } = &entry {
@@ -125,6 +144,30 @@ impl Runner {
             None => self.begin_run(core, id, session, &["run_", fresh].concat(), &entry),
         }
         Ok(())
+    }
+
+    /// What a message has otherwise, as it is recorded. `first`: what it had before. A door of the room `past`.
+    ///
+    /// # Errors
+    /// `invalid_config`
+    #[inline(never)]
+    fn own_config(
+        &self,
+        core: &Core,
+        session: &Session,
+        first: Option<&Value>,
+        config: &Value,
+        waits: Option<Mode>,
+    ) -> Result<Value, ErrorInfo> {
+        enter(Room::Past);
+        let config = overrides::over(first, config);
+        self.setup.accepts(session.overrides_with(&config).as_ref())?;
+        if waits == Some(Mode::Steer) {
+            let message = "a message that enters a run goes by the model and the rest that the run has";
+            let error = ErrorInfo::new(Code::InvalidConfig, message);
+            return Err(error.hint("leave them out, or send it with whenBusy: \"queue\""));
+        }
+        Ok(core.secrets.scrubbed_value(config))
     }
 
     /// The message before an answer is answered anew: with what it was sent with, but for what is said otherwise now.
@@ -146,6 +189,10 @@ impl Runner {
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let asked = folded.answered_by(answer).ok_or_else(|| no_answer(folded, answer))?;
         let (replaces, prompt) = (asked.answer_id(), asked.prompt.clone());
+        let config = match overrides::given(args.all()) {
+            Some(config) => Some(self.own_config(core, folded, prompt.config.as_ref(), &config, None)?),
+            None => prompt.config,
+        };
         self.make_room(core, session)?;
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
@@ -163,6 +210,7 @@ impl Runner {
                 Some(schema) => Some(core.secrets.scrubbed_value(schema)),
                 None => prompt.output.as_ref().map(Output::record),
             },
+            config,
             replaces: Some(replaces),
         };
         self.begin_run(core, id, session, &["run_", fresh].concat(), &entry);
@@ -209,15 +257,16 @@ impl Runner {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held, failed or interrupted run");
             return Err(error.hint("send a message instead"));
         };
-        if !self.setup.config.answers(core.session(session).and_then(Session::provider)) {
+        let provider = core.session(session).and_then(|session| session.provider_of(&last.prompt));
+        if !self.setup.config.answers(provider) {
             return Err(not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
-        let schema = last.prompt.output.as_ref().map(Output::record);
+        let like = Like::of(last);
         self.may_prompt(core, session, "-", false)?;
         if has_ended {
             let ended = std::mem::replace(&mut run, ["run_", fresh].concat());
-            self.continue_after(core, session, ended, fresh, schema);
+            self.continue_after(core, session, ended, fresh, like);
         } else if held {
             self.append(core, session, Some(&run), &Entry::Resumed {});
         }
@@ -232,7 +281,7 @@ impl Runner {
         session: &str,
         ended: String,
         fresh: &str,
-        schema: Option<Value>,
+        Like { schema, config }: Like,
     ) {
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
@@ -244,6 +293,7 @@ impl Runner {
             continues: Some(ended),
             files: Vec::new(),
             schema,
+            config,
             replaces: None,
         };
         self.append(core, session, Some(&["run_", fresh].concat()), &entry);
@@ -310,7 +360,7 @@ impl Runner {
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let outcome = folded.ask(Ask::Prompt, &args.done(), core.now);
         if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
-            self.setup.must_have_provider(provider)?;
+            self.setup.config.must_have(provider)?;
         }
         outcome.refused.map_or(Ok(outcome.then), Err)
     }
@@ -327,7 +377,8 @@ impl Runner {
         let mut args = core.as_operator()?;
         args.text("policy", &policy_of(&session));
         args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
-        args.maybe_text("modelId", self.setup.config.model_id(None));
+        let config = self.setup.config_with(overrides::said(overrides::given(given.all())).as_ref())?;
+        args.maybe_text("modelId", config.model_id(given.text("provider")));
         core.sessions.take(Session::with(&session, &core.sessions.engine));
         self.ask_session(core, &session, Ask::Launch, &args.flag("once", true).done())?;
         self.record_start(core, &session);

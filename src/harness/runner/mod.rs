@@ -386,8 +386,13 @@ impl Runner {
     /// Whether everything is known that a model call needs; what is not is asked for, or recorded first.
     fn ready_to_call(&mut self, core: &mut Core, session: &str) -> bool {
         let run = core.current_id(session);
+        let own = core.session(session).zip(core.current(session));
+        let own = own.and_then(|(session, run)| session.overrides_of(run));
+        let instructs = own.is_some_and(|own| own.get("instructions").is_some());
         let Some(slot) = core.sessions.get_mut(session) else { return false };
-        if let Some(config::Given::Ask(function)) = self.setup.config.instructions {
+        if let Some(config::Given::Ask(function)) = self.setup.config.instructions
+            && !instructs
+        {
             match slot.instructed {
                 Instructed::Asked => return false,
                 Instructed::Yes => {}
@@ -424,20 +429,25 @@ impl Runner {
 
     fn call_model(&mut self, core: &mut Core, session: &str, run: &str, call: u64) {
         let key = core.outbox.call_key();
-        let request = self.request(core, session, run);
+        let own = core.session(session).and_then(|session| session.overrides_of(session.run(run)?));
+        let (config, request) = match self.setup.config_with(own.as_ref()) {
+            Ok(config) => (Rc::clone(&config), self.request(core, &config, session, run)),
+            // What was there when the message came is not any more.
+            Err(error) => (Rc::clone(&self.setup.config), Err(error)),
+        };
         let folded = core.run(session, run);
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
-        let name = self.setup.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
+        let name = config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
         let asked = AskedModel {
             purpose: match folded {
                 Some(Run { delegate: Some(_), .. }) => Purpose::Report,
                 _ => Purpose::Answer,
             },
             provider: core.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
-            known: self.setup.config.known(on).copied(),
+            known: config.known(on).copied(),
             watch: Watch::over(core, &self.setup, on),
             answers_by: match &request {
                 Ok((_, tool)) => tool.clone(),
@@ -536,7 +546,9 @@ impl Runner {
         let Some(working) = core.run(session, run) else { return };
         let Some(call) = working.call(tool_call) else { return };
         let (name, seen) = (call.name.clone(), call.answers.seen);
-        let policy = working.policy(&self.setup.policy).into_owned();
+        let folded = core.session(session);
+        let policy = folded.map(|session| session.policy_of(working, &self.setup.policy).into_owned());
+        let policy = policy.unwrap_or_default();
         let checked = gate(&self.setup.registry, &policy, &name, &call.arguments).map(|checked| {
             let tool = checked.definition;
             let again = tool.read_only && tool.on_resume == OnResume::Rerun;

@@ -5,7 +5,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::ModelRequest;
-use crate::harness::config;
+use crate::harness::config::{self, Config};
 use crate::harness::core::Core;
 use crate::harness::core::slots::AtHand;
 use crate::harness::runner::{Runner, not_configured};
@@ -29,16 +29,18 @@ impl Runner {
     pub(super) fn request(
         &self,
         core: &mut Core,
+        config: &Config,
         session: &str,
         run: &str,
     ) -> Result<(ModelRequest, Option<String>), ErrorInfo> {
         let on = core.run(session, run).and_then(|run| run.on.clone());
         let on = on.as_deref();
-        let Some(provider) = self.setup.config.serving(on).filter(|provider| provider.configured()) else {
+        let Some(provider) = config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
         };
-        let peer = self.setup.config.peer(on).ok_or_else(not_configured)?;
-        let Question { settings, specs, messages, refused } = self.question(core, session, run, peer)?;
+        let peer = config.peer(on).ok_or_else(not_configured)?;
+        let Question { settings, specs, messages, refused } =
+            self.question(core, config, session, run, peer)?;
         let request = match provider {
             config::Provider::Http(http) => {
                 let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
@@ -56,11 +58,12 @@ impl Runner {
     fn question<'a>(
         &self,
         core: &'a mut Core,
+        config: &Config,
         session: &str,
         run: &str,
         mut peer: Peer,
     ) -> Result<Question<'a>, ErrorInfo> {
-        let system = match &self.setup.config.instructions {
+        let system = match &config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.setup.instructions.clone().unwrap_or_default(),
             None => String::new(),
@@ -70,21 +73,21 @@ impl Runner {
         peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
         let on = asking.on.as_deref();
-        let policy = asking.policy(&session.policy);
+        let policy = session.policy_of(asking, &session.policy);
         let mut system = prompt::system(&system, &self.setup.skills, &session.tools, &policy, &session.mark);
         if let Some(delegate) = &asking.delegate {
             system = prompt::delegate(&system, &delegate.process);
         }
         let mut specs = session.tools.specs(&policy);
         let form = asking.prompt.output.as_ref().map(|output| {
-            let (known, reasoning) = (self.setup.config.known(on), self.setup.config.reasoning);
+            let (known, reasoning) = (config.known(on), config.reasoning);
             let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);
             if form.told {
                 system = prompt::answer(&system, &output.schema, form.tool());
             }
             form
         });
-        let settings = Settings { form, ..self.setup.config.settings(on, system) };
+        let settings = Settings { form, ..config.settings(on, system) };
         // All runs share one conversation; a run that works for another has a conversation of its own.
         let (key, runs) = match asking.delegate {
             Some(_) => (run, std::slice::from_ref(asking)),

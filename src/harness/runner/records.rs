@@ -11,17 +11,19 @@ use crate::harness::core::refused::no_session;
 use crate::harness::core::removed::delete;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, tasks};
 use crate::harness::runner::Runner;
+use crate::harness::runner::messages::Like;
 use crate::journal::{Ask, Entry, StoppedBy, redact};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Table;
-use crate::protocol::{Command, Members, Need, Request};
+use crate::protocol::table::OVERRIDES;
+use crate::protocol::{Args, Command, Members, Need, Request};
 use crate::rooms::{Room, enter};
-use crate::run::{Output, Run};
+use crate::run::Run;
 use crate::session;
 use crate::session::lifecycle::Outcome;
 use crate::session::transitions::Status;
-use crate::session::{Session, lifecycle, record};
+use crate::session::{Session, lifecycle, overrides, record};
 use serde_json::Value;
 
 /// What the events, receipts and runs of a session say that they are under.
@@ -100,8 +102,8 @@ impl Runner {
         if run.held {
             self.go_on(core, session, &id);
         } else if run.has_failed() {
-            let schema = run.prompt.output.as_ref().map(Output::record);
-            self.continue_after(core, session, id, fresh, schema);
+            let like = Like::of(run);
+            self.continue_after(core, session, id, fresh, like);
             self.advance(core, session);
         }
     }
@@ -139,9 +141,8 @@ impl Runner {
         let adopted = messages.map_or(Ok(Vec::new()), |messages| session::adopted(&messages, fresh))?;
         let project = given.text("projectId").unwrap_or(&core.options.name).to_owned();
         let provider = given.text("provider");
-        if let Some(name) = provider {
-            self.setup.must_have_provider(name)?;
-        }
+        let config = overrides::said(overrides::given(given.all()));
+        self.setup.accepts(config.as_ref())?;
         let provider = provider.map_or_else(|| self.setup.provider_name(), Into::into);
         let session = match given.text("id").filter(|id| !id.is_empty()) {
             Some(id) => id.to_owned(),
@@ -168,7 +169,8 @@ impl Runner {
                 args.flag("waiting", true);
             }
         }
-        args.maybe_text("modelId", self.setup.config.model_id(given.text("provider")));
+        let asked = self.setup.config_with(config.as_ref())?;
+        args.maybe_text("modelId", asked.model_id(given.text("provider")));
         let known = self.knows(core, &session);
         if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
             let message = ["agent session already exists: ", &session].concat();
@@ -189,10 +191,48 @@ impl Runner {
         if begins {
             self.record_start(core, &session);
         }
+        let more =
+            |config: &Value| config.as_object().is_some_and(|own| own.keys().any(|name| name != "provider"));
+        if let Some(config) = config.filter(more) {
+            let config = core.secrets.scrubbed_value(config);
+            self.append(core, &session, None, &Entry::Overridden { config });
+        }
         self.adopt(core, &session, fresh, adopted);
         let state = core.session(&session).and_then(Session::state).unwrap_or_default();
         core.reply_value(command, &state);
         core.let_go_of_idle(&session);
+        Ok(())
+    }
+
+    /// A session goes by these from here on, instead of the agent's configuration.
+    pub(in crate::harness) fn configure(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        given: Members<'_>,
+    ) -> Result<(), ErrorInfo> {
+        let patch = given.get("config").unwrap_or(&Value::Null);
+        let patch = Args::read(patch, "sessions.configure", OVERRIDES)?.all();
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let config = folded.overrides_with(patch);
+        self.setup.accepts(config.as_ref())?;
+        let provider = config.as_ref().and_then(|config| config.get("provider")?.as_str());
+        let asked = self.setup.config_with(config.as_ref())?;
+        let mut args = core.as_operator()?;
+        args.text("providerId", &provider.map_or_else(|| self.setup.provider_name(), Into::into));
+        args.maybe_text("modelId", asked.model_id(provider));
+        if config != folded.overrides() {
+            self.ask_session(core, session, Ask::Configure, &args.done())?;
+            let config = core.secrets.scrubbed_value(config.unwrap_or_else(|| Object::new().done()));
+            self.append(core, session, None, &Entry::Overridden { config });
+            self.start_those_with_keys(core);
+            self.advance(core, session);
+        } else {
+            core.must_own_session(session)?;
+        }
+        let state = core.session(session).and_then(Session::state).unwrap_or_default();
+        core.reply_value(id, &state);
         Ok(())
     }
 

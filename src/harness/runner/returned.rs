@@ -52,9 +52,10 @@ impl Runner {
         for key in self.calls.functions.keys(&|live| live.ahead().is_some()) {
             let Some(of) = self.calls.functions.get(key).and_then(LiveCall::ahead).cloned() else { continue };
             let RunCall { session, run, tool_call } = of;
-            let Some(working) = core.run(&session, &run) else { continue };
+            let Some(folded) = core.session(&session) else { continue };
+            let Some(working) = folded.run(&run) else { continue };
             let Some(call) = working.call(&tool_call) else { continue };
-            let policy = working.policy(&self.setup.policy);
+            let policy = folded.policy_of(working, &self.setup.policy);
             let checked = gate(&self.setup.registry, &policy, &call.name, &call.arguments);
             let error = match checked {
                 Err(error) => error,

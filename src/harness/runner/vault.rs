@@ -24,7 +24,7 @@ impl Runner {
             self.setup.vault.push(name);
         }
         if core.state.lifecycle == Lifecycle::Running {
-            self.setup.config.look_in_vault(&self.setup.vault);
+            self.setup.look_in_vault();
             // Recorded before the next decision, if it makes a difference.
             self.setup.changed = true;
             self.start_those_with_keys(core);

@@ -5,6 +5,7 @@
 //! others: reading a configuration (`config/`), keys (`keys/`), and when to record (`runner/`).
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::harness::action::{Action, Notice};
 use crate::harness::config;
 use crate::harness::config::{Config, Timeouts};
@@ -14,13 +15,22 @@ use crate::list::Listed;
 use crate::ports::{Millis, PatternEngine};
 use crate::prompt;
 use crate::prompt::Skill;
+use crate::protocol::args::shortened;
+use crate::rooms::{Room, enter};
 use crate::tools::{Definition, Policy, Registry, own, pages};
 use serde_json::Value;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// How many configurations of sessions and messages are kept: as many as work at once, about.
+const OWN: usize = 8;
 
 /// What the agent works with.
 #[derive(Debug)]
 pub(in crate::harness) struct Setup {
-    pub config: Config,
+    pub config: Rc<Config>,
+    /// The same with what sessions and messages have otherwise, by that: the newest last.
+    own: RefCell<Vec<(Value, Rc<Config>)>>,
     pub registry: Registry,
     /// What may be done and what is asked about, by the present configuration.
     pub policy: Policy,
@@ -49,7 +59,8 @@ impl Setup {
             debug_assert!(registered.is_ok());
         }
         Setup {
-            config: Config::default(),
+            config: Rc::default(),
+            own: RefCell::default(),
             registry,
             policy: Policy::default(),
             skills: Vec::new(),
@@ -66,8 +77,8 @@ impl Setup {
         for secret in config.secrets() {
             core.secrets.keep(secret);
         }
-        self.config = config;
-        self.config.look_in_vault(&self.vault);
+        self.config = Rc::new(config);
+        self.look_in_vault();
         core.state.answers = self.config.answerers();
         let policy = Policy::from_record(&self.config.record());
         let before = std::mem::replace(&mut self.policy, policy);
@@ -136,12 +147,52 @@ impl Setup {
         core.secrets.scrubbed_value(record)
     }
 
-    pub fn must_have_provider(&self, name: &str) -> Result<(), ErrorInfo> {
-        if self.config.serving(Some(name)).is_some() {
-            return Ok(());
+    /// Lets providers without a key take the vault's.
+    pub fn look_in_vault(&mut self) {
+        Rc::make_mut(&mut self.config).look_in_vault(&self.vault);
+        self.own.get_mut().clear();
+    }
+
+    /// The configuration with what a session or a message has otherwise.
+    ///
+    /// # Errors
+    /// As [`Config::with`].
+    pub fn config_with(&self, overrides: Option<&Value>) -> Result<Rc<Config>, ErrorInfo> {
+        overrides.map_or_else(|| Ok(Rc::clone(&self.config)), |overrides| self.other_config(overrides))
+    }
+
+    /// A door of the room `past`.
+    #[inline(never)]
+    fn other_config(&self, overrides: &Value) -> Result<Rc<Config>, ErrorInfo> {
+        enter(Room::Past);
+        let mut own = self.own.borrow_mut();
+        if let Some((_, config)) = own.iter().find(|(of, _)| of == overrides) {
+            return Ok(Rc::clone(config));
         }
-        let message = ["no provider is called \"", name, "\""].concat();
-        Err(ErrorInfo::new(Code::InvalidConfig, message).hint("name one of startAgent's providers"))
+        let config = Rc::new(self.config.with(overrides)?);
+        if own.len() == OWN {
+            own.remove(0);
+        }
+        own.push((overrides.clone(), Rc::clone(&config)));
+        Ok(config)
+    }
+
+    /// Whether a session or a message may have this otherwise. A door of the room `past`.
+    ///
+    /// # Errors
+    /// As [`Config::with`]; a tool does not exist.
+    #[inline(never)]
+    pub fn accepts(&self, overrides: Option<&Value>) -> Result<(), ErrorInfo> {
+        enter(Room::Past);
+        let tools = overrides.and_then(|of| of.get("tools"));
+        let names = tools.map_or(Ok(Vec::new()), |tools| config::texts(tools, "tools"))?;
+        if let Some(name) = names.iter().find(|name| self.registry.get(name).is_none()) {
+            let known: Vec<&str> = self.registry.definitions().map(|tool| tool.name.as_str()).list();
+            let message = ["tools names \"", shortened(name), "\", which is not registered"].concat();
+            let hint = ["the tools are ", &find::join(&known, ", ")].concat();
+            return Err(ErrorInfo::new(Code::InvalidConfig, message).hint(hint));
+        }
+        self.config_with(overrides).map(drop)
     }
 
     /// The name of the provider that is asked first, for a record.

@@ -40,9 +40,9 @@ impl Run {
             self.worked_ms = self.worked_ms.saturating_add(since);
         }
         if let Entry::Delegated { tool_call, process, task, capabilities, turns, .. } = entry {
-            let on = self.on.clone();
+            let (on, config) = (self.on.clone(), self.prompt.config.clone());
             let call = self.open(tool_call)?;
-            let prompt = Prompt { text: task.clone(), ..Prompt::default() };
+            let prompt = Prompt { text: task.clone(), config, ..Prompt::default() };
             let mut run = Run::new(id.into(), at, prompt);
             run.delegate = Some(Delegate {
                 tool_call: tool_call.clone(),
@@ -400,17 +400,29 @@ impl Run {
     /// same.
     pub(crate) fn leave(&mut self, own: Option<&str>, there: &dyn Fn(&str) -> bool) {
         if self.on.as_deref().is_some_and(|on| own != Some(on) && !there(on)) {
-            (self.on, self.tries) = (own.map(Into::into), 0);
-            // What that one has failed at is no trouble of the first.
-            if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.shown && !broke.began) {
-                broke.decided = true;
-            }
+            self.turn_to(own);
         }
-        for call in self.turns.last_mut().map(|turn| turn.calls.as_mut_slice()).unwrap_or_default() {
-            if let Some(run) = &mut call.delegate {
-                run.leave(own, there);
-            }
+        for run in self.last_delegates() {
+            run.leave(own, there);
         }
+    }
+
+    /// This provider is asked next, also by its delegates.
+    pub(crate) fn turn_to(&mut self, own: Option<&str>) {
+        (self.on, self.tries) = (own.map(Into::into), 0);
+        // What the other has failed at is no trouble of this one.
+        if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.shown && !broke.began) {
+            broke.decided = true;
+        }
+        for run in self.last_delegates() {
+            run.turn_to(own);
+        }
+    }
+
+    /// The runs that work for it, or did in this turn.
+    fn last_delegates(&mut self) -> impl Iterator<Item = &mut Run> {
+        let calls = self.turns.last_mut().map(|turn| turn.calls.as_mut_slice()).unwrap_or_default();
+        calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut())
     }
 
     /// A message enters it, before its next model call.

@@ -78,6 +78,8 @@ pub struct Prompt {
     pub files: Vec<Block>,
     /// What the answer has to be.
     pub output: Option<Output>,
+    /// What it has otherwise than its session.
+    pub config: Option<Value>,
     /// The first version of the person's message, where there was one before this.
     pub first: Option<String>,
     /// The person's message that it answers where that came before it, and when: an earlier run has answered it already,

@@ -60,6 +60,7 @@ fn expected(run: &str, waits: &str) -> Vec<(&'static str, Then, Value)> {
         ("sessions.bench", Refused, id()),
         ("sessions.play", Refused, id()),
         ("sessions.rename", Refused, json!({ "id": "docs", "displayName": "Other" })),
+        ("sessions.configure", Refused, json!({ "id": "docs", "config": {} })),
         ("sessions.remove", GivesUp, id()),
         ("sessions.undoRemove", GivesUp, id()),
         ("sessions.archive", Refused, id()),

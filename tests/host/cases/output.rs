@@ -287,6 +287,7 @@ fn what_the_page_has_said_outlives_it() {
             continues: None,
             files: Vec::new(),
             schema,
+            config: None,
             replaces: None,
         };
         assert_eq!(fold(prompt).unwrap().1, Entry::Called { call: 1 });

@@ -218,6 +218,7 @@ impl Page<'_> {
             replaces: None,
             files: vec![],
             schema: None,
+            config: None,
         };
         copy.append(self.journal.at, Some("run_copy"), &entry).expect("a message");
         self.judge_others(&copy, place);
