@@ -360,6 +360,21 @@ export interface Workspace extends EventTarget {
   history(options?: { sessionId?: string; limit?: number; before?: string; version?: string }): Promise<Message[]>;
   /** Interrupts, then erases the conversation's content. */
   clearConversation(sessionId?: string): Promise<void>;
+  /**
+   * Makes an older version of a message (one of its `versions`) the conversation again, with what followed it: what is there now
+   * leaves, and can be switched back to. The next message goes on from there. A held run ends.
+   *
+   * @throws {LodgerError} `message_not_found`, `busy`, `not_running`.
+   */
+  switchTo(messageId: string, options?: { sessionId?: string }): Promise<void>;
+  /**
+   * Takes a message out of the conversation, by its id or that of its answer, and erases both: what was said, thought, called and
+   * attached, and all its other versions with what followed only these. Later messages stay. What was used up still counts, and
+   * what was always allowed in the session is asked about again. A held run ends.
+   *
+   * @throws {LodgerError} `message_not_found`, `busy`.
+   */
+  removeMessage(messageId: string, options?: { sessionId?: string }): Promise<void>;
   /** For user interfaces: one subscription gives all there is to draw. The same object each time. */
   view(sessionId?: string): View;
   /**
@@ -543,8 +558,8 @@ export interface AgentConfig {
    */
   archive?: false | { afterDays: number };
   /**
-   * `cut`: an answer whose connection broke in the middle (`stream_broken`) is asked for again by the run itself, unless a tool call
-   * had begun to come. That counts as one of the three tries of an answer, `agent:notice` tells of it, and the new answer takes the
+   * `cut`: an answer whose connection broke in the middle (`stream_broken`) is asked for again by the run itself. No tool
+   * of it has run by then. That counts as one of the three tries of an answer, `agent:notice` tells of it, and the new answer takes the
    * place of what was shown. Default true.
    */
   retry?: { cut?: boolean };
@@ -716,7 +731,8 @@ export interface SendOptions<S = unknown> extends Overrides {
   whenBusy?: "reject" | "queue" | "steer";
   /**
    * An edit: the id of the person's message that this one takes the place of. What followed leaves `history()`, the view and what
-   * models are sent, but not the journal: `history({ version })` shows it. Files do not come with it; send them again.
+   * models are sent, but not the journal: `history({ version })` shows it. It keeps the files of that message where it has no `files`
+   * of its own; `files: []` leaves them out.
    */
   replaces?: string;
   /**

@@ -139,6 +139,22 @@ export interface JournalEntries {
     /** Where the text from outside comes from that was read before. */
     outside?: string[];
   };
+  /** An older version of a message is the conversation again, with what followed it. */
+  switched: {
+    /** The id of a message that has left the conversation. */
+    message: string;
+  };
+  /** A message leaves the conversation with what was answered, and with its other versions: their content is erased. */
+  withdrawn: {
+    /** The ids of their runs, and of those that worked for them. */
+    runs: unknown;
+    /** As in `cleared`. */
+    sums: JournalSums;
+    /** Where the text from outside comes from that the conversation had read. */
+    outside?: string[];
+    /** How often a provider could not open what it had sealed. */
+    unsealed: number;
+  };
   /** The conversation starts anew; what came before is erased. */
   cleared: {
     /** What had been used up until here. */

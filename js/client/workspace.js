@@ -175,7 +175,7 @@ export class Workspace extends EventTarget {
     onlyKnown(message, ["text", "files", "metadata"], "The message", "invalid_arguments"); // its options are the other argument's
     const { files, ...said } = message;
     const args = { ...rest, ...said };
-    const blobs = checkFiles(files);
+    const blobs = checkFiles(files, rest.replaces);
     if (schema === undefined) {
       const run = await this.#accept(command, args, { blobs, signal });
       if (signal && run) this.#bind(signal, run);
@@ -223,6 +223,14 @@ export class Workspace extends EventTarget {
 
   async history(options) {
     return this.#command("history", options);
+  }
+
+  async switchTo(messageId, options) {
+    await this.#command("switchTo", { ...options, messageId });
+  }
+
+  async removeMessage(messageId, options) {
+    await this.#command("removeMessage", { ...options, messageId });
   }
 
   async clearConversation(sessionId) {
@@ -1000,13 +1008,14 @@ function checkSignal(signal) {
 }
 
 /** The files of a message, if it has any: as a list of their own, because they cross as they are. */
-function checkFiles(files) {
+/** The files of a message. An edit that has none (`[]`) says so: else it keeps those of the message before. */
+function checkFiles(files, edits) {
   if (files === undefined || files === null) return undefined;
   if (!Array.isArray(files)) throw failure("invalid_arguments", "files must be an array of Blobs or Files.");
   // A Blob of another realm (an iframe's) is one too.
   const wrong = Array.from(files).findIndex((file) => Object.prototype.toString.call(file).search(/^\[object (Blob|File)\]$/) < 0);
   if (wrong >= 0) throw failure("invalid_arguments", `files[${wrong}] must be a Blob or a File.`);
-  return files.length ? [...files] : undefined;
+  return files.length || edits ? [...files] : undefined;
 }
 
 function dispatch(target, type, detail) {

@@ -281,6 +281,8 @@ export class Tabs {
     // What it was about to go on with is begun anew.
     if (wanted(args) !== "join") this.#going = false;
     const takes = wanted(args) === "takeover";
+    // What would be taken over by force could not be read here.
+    if (takes && this.#holder?.speaks > VERSION) return this.#replied({ t: "reply", id: entry.message.id, error: NEWER });
     this.#robs = takes && this.#holder?.mute === true;
     if (!takes || !(this.#holder?.said !== undefined || this.#holder?.speaks < VERSION)) return this.#toHost(entry);
     entry.to = HERE;

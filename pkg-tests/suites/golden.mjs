@@ -1,7 +1,8 @@
 // Databases that earlier versions of the package have written (`data/golden/`): this one opens each of them, loses nothing, and
-// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes five, as this package leaves them in this browser.
+// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes six, as this package leaves them in this browser.
 // `NAME-over` has weeks that are over, `NAME-tools` tools and people, `NAME-trouble` failures, queue and bench. `NAME-kept` has
-// what was cleared, archived or lost. `NAME-open` is of a page that died at work.
+// what was cleared, archived or lost. `NAME-turned` has settings of sessions and messages, versions that are the conversation again,
+// and messages that were removed. `NAME-open` is of a page that died at work.
 //
 // Whatever a page was at when it died is raw rows in the file: another page reads them, and opens them only then. A key that
 // signs cannot be taken out of a browser, so what it has signed is `unverifiable` afterwards.
@@ -10,7 +11,7 @@ import { crasher } from "../lib/crash.mjs";
 import { dump, goldens, read, restore, write } from "../lib/golden.mjs";
 
 /** Who writes the databases, and with the page tools or without. */
-const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], open: [open, false] };
+const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], turned: [turned, false], open: [open, false] };
 const DATABASE = "lodger:golden";
 
 export default function (test) {
@@ -409,6 +410,23 @@ async function kept() {
   await run("default", "And again?");
   await ws.pages.create({ title: "Stock", content: "What there is." });
   await ws.pages.update("stock", { content: "What there was." });
+  return {};
+}
+
+/** Sessions and messages with settings of their own, older versions that are the conversation again, and messages that are gone. */
+async function turned() {
+  const s = ws.sessions;
+  await s.launch({ id: "own", provider: "wire", instructions: "Be brief.", tools: [] });
+  await run("own", "Hello.");
+  await s.configure("own", { instructions: null, temperature: 0.5, tools: null });
+  await ws.wait((await ws.sendMessage("And now?", { sessionId: "own", maxOutputTokens: 100 })).runId);
+  for (const text of ["One.", "Two.", "Three."]) await run("default", text);
+  const [, , two] = await ws.history();
+  await ws.wait((await ws.sendMessage("Another two.", { replaces: two.id })).runId);
+  await ws.switchTo(two.id);
+  await run("default", "Four.");
+  const [, , , , three] = await ws.history();
+  await ws.removeMessage(three.id);
   return {};
 }
 

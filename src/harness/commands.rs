@@ -70,6 +70,7 @@ impl Harness {
             Command::ClearConversation => {
                 self.holding.clear(&mut self.core, &mut self.runner, &mut self.reads, id, session)
             }
+            Command::RemoveMessage => self.remove_message(id, session, args.needed("messageId"))?,
             Command::StopAgent => self.holding.stop_agent(&mut self.core, &mut self.runner, id)?,
             Command::SendMessage => self.runner.send_message(&mut self.core, id, session, args, &fresh)?,
             Command::Interrupt => self.interrupt(id, session, args.text("runId"), args.whole("command")),
@@ -141,6 +142,9 @@ impl Harness {
         let (command, args) = (request.command, request.args());
         match command {
             Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
+            Command::SwitchTo => {
+                self.runner.switch_to(&mut self.core, id, session, args.needed("messageId"))?
+            }
             Command::SessionsActivity | Command::SessionsOutput => {
                 let folded = self.session(session).ok_or_else(|| no_session(session))?;
                 let answer = json(&self.runner.calls.read_of(&self.core, folded, request)?);
@@ -222,6 +226,10 @@ impl Harness {
 
     fn remove_first(&mut self, id: u32) -> Result<(), ErrorInfo> {
         self.holding.remove_first(&mut self.core, &mut self.runner, &mut self.reads, id)
+    }
+
+    fn remove_message(&mut self, id: u32, session: &str, message: &str) -> Result<(), ErrorInfo> {
+        self.holding.remove_message(&mut self.core, &mut self.runner, &mut self.reads, (id, session), message)
     }
 
     fn archive(&mut self, id: u32, session: &str) -> Result<(), ErrorInfo> {

@@ -38,7 +38,8 @@ pub(super) fn needed(request: &Request) -> Rooms {
     // What comes with a message besides its text, and the queue, are of the room of files.
     let says = row.files || row.options;
     let has = |name: &&str| says && args.all().get(*name).is_some_and(|given| !given.is_null());
-    let past = ["whenBusy", "schema", "files"].iter().any(has) || says && overrides::are_given(args.all());
+    let past = ["whenBusy", "schema", "files", "replaces"].iter().any(has)
+        || says && overrides::are_given(args.all());
     config.map_or(Rooms::NONE, of_config).and(row.rooms).and(Rooms::given(past, OF_FILES))
 }
 

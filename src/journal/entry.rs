@@ -294,6 +294,22 @@ entries! {
             /// Where the text from outside comes from that was read before.
             outside: Outside,
         }
+        /// An older version of a message is the conversation again, with what followed it.
+        Input Switched = "switched" {
+            /// The id of a message that has left the conversation.
+            message: String,
+        }
+        /// A message leaves the conversation with what was answered, and with its other versions: their content is erased.
+        Input Withdrawn = "withdrawn" {
+            /// The ids of their runs, and of those that worked for them.
+            runs: Value,
+            /// As in `cleared`.
+            sums: Sums,
+            /// Where the text from outside comes from that the conversation had read.
+            outside: Outside,
+            /// How often a provider could not open what it had sealed.
+            unsealed: u64,
+        }
         /// The conversation starts anew; what came before is erased.
         Input Cleared = "cleared" {
             /// What had been used up until here.
@@ -878,6 +894,13 @@ mod tests {
                 replaces: Some("m0_a".into()),
             },
             Entry::Overridden { config: json!({"provider": "spare", "tools": []}) },
+            Entry::Switched { message: "m0".into() },
+            Entry::Withdrawn {
+                runs: json!(["r0"]),
+                sums: Sums { turns: 1, ..Sums::default() },
+                outside: Outside::default(),
+                unsealed: 0,
+            },
             Entry::Adopted {
                 message: "m".into(),
                 text: "t".into(),

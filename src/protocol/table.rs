@@ -200,6 +200,12 @@ commands! {
             .of(Session, Work).runs().asks().options()
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("regenerate_agent_message", "regenerate(messageId?)", ACCEPTED);
+    /// An older version of a message is the conversation again, with what followed it.
+    SwitchTo = row("switchTo", "messageId sessionId?").within(More).within(Past).of(Session, Work).runs()
+        => again().invoked("switch_to", "switchTo(messageId)", "void");
+    /// Takes a message out of the conversation, with its answer and its other versions, and erases them.
+    RemoveMessage = row("removeMessage", "messageId sessionId?").within(Past).of(Session, Write)
+        => once().invoked("remove_message", "removeMessage(messageId)", "void");
     /// Answers when the run has ended, whatever its outcome.
     Result = row("result", "runId").of(SessionOrRun, Read) => again().waits().gives("`RunResult`");
     /// Interrupts what works in a session. Of a run whose message waits, it removes that message. `command` is the number of a

@@ -1,8 +1,8 @@
 //! When a model call that came to nothing is made again, and by whom.
 //!
 //! Decides how often, after how long, and which failures another provider may not have. Promises: a call that has shown
-//! anything is made again by itself only where its answer was cut, and never where a tool call had begun to come. What costs
-//! money or needs a person is not tried twice. Leaves to others: waiting (`harness/`).
+//! anything is made again by itself only where its answer was cut, and no tool of such an answer has run. What costs money or
+//! needs a person is not tried twice. Leaves to others: waiting (`harness/`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::model::errors::is_sealed;
@@ -46,8 +46,8 @@ impl Broke {
     /// Whether what was shown of it stays, so that this provider is not asked again by the run itself.
     fn stays(&self, cut: bool) -> bool {
         let is_cut = self.error.code == Code::StreamBroken || self.error.provider.offline;
-        // A call that came and went would say that something was done.
-        self.began || (self.shown && !(cut && is_cut))
+        // No tool of it has run: that waits until all of its answer is stored.
+        (self.shown || self.began) && !(cut && is_cut)
     }
 
     /// Whether it is made again as soon as there is a network, and is no try. `cut`: as in [`wait`](Broke::wait).
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_cut_is_asked_for_again_unless_a_call_had_begun() {
+    fn an_answer_that_was_cut_is_asked_for_again() {
         let cut = |code| Broke { shown: true, ..broke(code, 0) };
         assert_eq!(cut(Code::StreamBroken).wait(2, true), Some(1000));
         assert_eq!(cut(Code::StreamBroken).wait(3, true), None, "it counts as a try");
@@ -159,8 +159,10 @@ mod tests {
         for code in [Code::Overloaded, Code::Server, Code::RateLimit, Code::Timeout, Code::Network] {
             assert_eq!(cut(code).wait(1, true), None, "{code:?}: its provider has ended it, or nobody has");
         }
-        assert_eq!(Broke { began: true, ..cut(Code::StreamBroken) }.wait(1, true), None);
-        assert_eq!(Broke { began: true, ..broke(Code::StreamBroken, 0) }.wait(1, true), None);
+        let in_call = |code| Broke { began: true, ..broke(code, 0) };
+        assert_eq!(in_call(Code::StreamBroken).wait(1, true), Some(500));
+        assert_eq!(in_call(Code::StreamBroken).wait(1, false), None);
+        assert_eq!(in_call(Code::Overloaded).wait(1, true), None);
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Session {
             && self.queue.is_empty()
             && self.outside.is_empty()
             && self.unsealed == 0
-            && !(self.blank || self.uncounted)
+            && !(self.is_blank() || self.uncounted)
             && self.past.values().all(|past| past.ended.is_some());
         let keeping = self.keeping.at_rest()?;
         if !is_bare {

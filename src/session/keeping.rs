@@ -350,6 +350,8 @@ impl Session {
             }
             _ if self.record().is_none() => {}
             Some(Entry::Cleared { .. }) => self.owe_event("cleared", None, header.at, Value::Null),
+            Some(Entry::Switched { .. }) => self.owe_event("switched", None, header.at, Value::Null),
+            Some(Entry::Withdrawn { .. }) => self.owe_event("message_removed", None, header.at, Value::Null),
             Some(entry) => match self.happened(run, entry) {
                 Some(what) => {
                     if let Happened::Began = what {

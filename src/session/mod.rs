@@ -89,6 +89,12 @@ impl Past {
         }
     }
 
+    /// A run that never begins: its message does not wait any more at this time.
+    fn never(started_at: Millis, at: Millis) -> Past {
+        let ended = Ended { at, outcome: Outcome::Interrupted, error: None };
+        Past { started_at, begun: false, ended: Some(ended) }
+    }
+
     /// The end of a run that was over when its session began, at this time: what it came to is erased with it.
     fn over(at: Millis) -> Ended {
         Ended { at, outcome: Outcome::Completed, error: None }
@@ -138,8 +144,8 @@ pub struct Session {
     pub mark: String,
     /// What was known of its signature when it was imported, copied or taken, where that was not `verified`.
     pub origin: Option<String>,
-    /// Whether content is gone that no clearing behind it has erased.
-    blank: bool,
+    /// The runs whose content is gone without an entry behind it that says so.
+    blank: Vec<String>,
     /// How often a provider could not open what it had sealed.
     unsealed: u64,
     /// How often it turned out that files of this conversation are gone, or are there again: a transcript of before says
@@ -183,7 +189,7 @@ impl Session {
             generation: 0,
             mark: String::new(),
             origin: None,
-            blank: false,
+            blank: Vec::new(),
             unsealed: 0,
             files_told: 0,
             engine: PatternEngine::default(),
@@ -468,14 +474,19 @@ impl Session {
         self.copied_at
     }
 
+    /// How often a provider could not open what it had sealed.
+    pub(crate) fn unsealed(&self) -> u64 {
+        self.unsealed
+    }
+
     /// Whether content is gone that no clearing behind it has erased: then somebody else has, or the clearing is cut off.
     pub fn is_blank(&self) -> bool {
-        self.blank
+        !self.blank.is_empty()
     }
 
     /// Whether a stored head belongs to this fold, and nothing of it was erased in silence.
     pub fn agrees_with(&self, head: &Value) -> bool {
-        !self.blank
+        !self.is_blank()
             && head.get("seq").and_then(Value::as_u64) == Some(self.seq)
             && head.get("hash").and_then(Value::as_str) == Some(&self.hash)
     }
@@ -580,6 +591,8 @@ impl Session {
                 self.fold_prompt(header, entry)?;
             }
             OfConversation::Adopted { .. } => self.fold_adopted(header, entry)?,
+            OfConversation::Switched { message } => self.switch_to(message)?,
+            OfConversation::Withdrawn { .. } => self.withdraw(header, of)?,
             OfConversation::Cleared { sums } => self.fold_cleared(header, *sums),
         }
         Some(())
@@ -623,7 +636,7 @@ impl Session {
         self.files_told = 0;
         self.uncounted = false;
         self.generation += 1;
-        self.blank = false;
+        self.blank.clear();
     }
 
     /// What a `prompt` says, as the run keeps it.
@@ -667,8 +680,12 @@ impl Session {
         let mut prompt = self.said(entry)?;
         let mut steered = Vec::new();
         if let Entry::Prompt { replaces: Some(replaces), .. } = entry {
-            steered = self.replace(replaces, &mut prompt)?;
-            prompt.replaces = Some(replaces.clone());
+            match self.replace(replaces, &mut prompt) {
+                Some(stay) => (steered, prompt.replaces) = (stay, Some(replaces.clone())),
+                // It was withdrawn since, and its content erased.
+                None if self.is_blank() => {}
+                None => return None,
+            }
         } else if prompt.continues.is_some() {
             prompt.answers = self.runs.last().map(|run| {
                 let (message, at) = run.message();
@@ -767,7 +784,7 @@ impl Session {
         if !Entry::erasable(&header.kind) {
             return None;
         }
-        self.blank = true;
+        self.blank.push(header.run.clone().unwrap_or_default());
         let ended = match header.kind.as_str() {
             "prompt" | "delegated" | "queued" => None,
             // It enters a run that has begun before.

@@ -16,7 +16,7 @@ use crate::model::{Block, File};
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::rooms::{Room, enter};
-use crate::run::{Ended, Outcome, Prompt, Steered};
+use crate::run::{Prompt, Steered};
 use serde_json::Value;
 
 /// A message that waits for its turn.
@@ -129,8 +129,8 @@ impl Session {
                 let run = header.run.as_ref()?;
                 // An erased one keeps only the time at which it was queued.
                 let before = self.past.get(run).map(|past| past.started_at);
-                let (started_at, ended) = (gone.map(|gone| gone.at).or(before)?, never_begun(header.at));
-                self.past.insert(run, Past { started_at, begun: false, ended: Some(ended) });
+                let started_at = gone.map(|gone| gone.at).or(before)?;
+                self.past.insert(run, Past::never(started_at, header.at));
             }
             OfQueue::Released {} => self.hold_queue(false),
             OfQueue::Taken { message } => self.take_queued(header, message)?,
@@ -186,7 +186,7 @@ impl Session {
             }
         }
         for past in self.past.values_mut() {
-            past.ended = past.ended.take().or_else(|| Some(never_begun(at)));
+            past.ended = past.ended.take().or_else(|| Past::never(past.started_at, at).ended);
         }
     }
 
@@ -203,9 +203,4 @@ impl Session {
     pub fn told_queue(&self) -> Option<Value> {
         (!self.queue.is_empty()).then(|| self.queue.iter().map(Queued::json).list().into())
     }
-}
-
-/// The end of a run that never begins.
-fn never_begun(at: Millis) -> Ended {
-    Ended { at, outcome: Outcome::Interrupted, error: None }
 }

@@ -27,7 +27,8 @@ impl Difference {
 
 /// Feeds the recorded inputs to a fresh machine. What comes out must be what is stored, byte for byte.
 ///
-/// A run whose content was erased cannot be run again; its rows are folded as they are. So are rows of an older format: what
+/// A run whose content was erased cannot be run again; its rows are folded as they are, and so is what lies between it and
+/// the clearing, or the withdrawal, behind it. So are rows of an older format: what
 /// makes them again is in the package that has written them.
 pub fn replay<'a>(
     id: &str,
@@ -52,7 +53,8 @@ pub fn again(session: &mut Session, row: &Row) -> Result<Option<Difference>, Err
     }
     session.settle();
     let erased = header.run.as_ref().is_some_and(|run| session.past.contains_key(run));
-    let Some(stored) = entry.as_ref().filter(|_| !erased) else {
+    // What was used up in it is known again where an entry behind it says so: until then budgets are another matter.
+    let Some(stored) = entry.as_ref().filter(|_| !erased && !session.is_blank()) else {
         session.accept(&header, entry.as_ref(), row)?;
         return Ok(None);
     };

@@ -8,10 +8,17 @@
 //! An edit is another version of the person's message, with an answer of its own. An answer made anew is another version
 //! of the answer: the message before it stays what it was, its id included. So the versions of an answer are answers to
 //! one and the same message. Where a failed run was gone on with, the first of its answers stands for all of them.
+//!
+//! An older version can become the conversation again: its runs are copied to the end of it, because what left before them
+//! goes by the place where they stood. A message that is withdrawn goes with all of its versions, and with what only they led
+//! to.
 
-use super::Session;
+use super::{Past, Session};
+use crate::journal::{Header, OfConversation};
+use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::Named;
+use crate::rooms::{Room, enter};
 use crate::run::{Prompt, Run, Steered, answer_id};
 
 /// Runs that a newer version has taken the place of.
@@ -32,10 +39,59 @@ pub(super) struct Versions {
 }
 
 impl Versions {
+    /// The runs of a message are withdrawn, which are among those of the conversation.
+    fn withdraw(&mut self, runs: &[Run], gone: &dyn Fn(&str) -> bool) {
+        let Some(at) = runs.iter().position(|run| gone(&run.id)) else { return };
+        let Some(first) = runs.get(at) else { return };
+        let here = runs.iter().filter(|run| gone(&run.id)).count();
+        let lists = [first_of(first).to_owned(), answer_id(first.message().0)];
+        for list in &lists {
+            self.lists.remove(list);
+        }
+        let kinds = branches_of(&self.replaced, at, first_of(first)).map(|(_, goes)| goes).list();
+        let stay = self.replaced.len() - kinds.len();
+        let mut kept = Vec::new();
+        for (n, mut replaced) in std::mem::take(&mut self.replaced).into_iter().enumerate() {
+            // The branches were looked at from the newest back.
+            let goes = n.checked_sub(stay).and_then(|n| kinds.get(kinds.len() - 1 - n)).copied();
+            if goes == Some(false) {
+                replaced.at -= here.min(replaced.at);
+            }
+            replaced.runs.retain(|run| !gone(&run.id));
+            if goes != Some(true) && !replaced.runs.is_empty() {
+                kept.push(replaced);
+            }
+        }
+        self.replaced = kept;
+    }
+
     /// The runs that have left the conversation, to change what is known of their files.
     pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
         self.replaced.iter_mut().flat_map(|replaced| &mut replaced.runs)
     }
+}
+
+/// What the versions of a message have in common: the id of the first.
+fn first_of(run: &Run) -> &str {
+    run.prompt.first.as_deref().unwrap_or(run.message().0)
+}
+
+/// What has left since the message at this place came, the newest first, and whether it goes with that message: it is another
+/// version of it, or left while such a version was the conversation.
+fn branches_of<'a>(
+    replaced: &'a [Replaced],
+    at: usize,
+    first: &'a str,
+) -> impl Iterator<Item = (&'a Replaced, bool)> {
+    let mut goes = false;
+    replaced.iter().rev().map_while(move |replaced| {
+        let is_version = || replaced.runs.first().is_some_and(|run| first_of(run) == first);
+        if replaced.at < at || (replaced.at == at && !is_version()) {
+            return None;
+        }
+        goes |= replaced.at == at;
+        Some((replaced, goes))
+    })
 }
 
 /// Whether a message is what was said to a run, or what it has answered.
@@ -64,7 +120,7 @@ impl Session {
 
     /// The ids of all versions of the message that this run answers; `None`: there is one.
     pub(super) fn versions_of_message(&self, run: &Run) -> Option<&[String]> {
-        self.versions_from(run.prompt.first.as_deref().unwrap_or(run.message().0))
+        self.versions_from(first_of(run))
     }
 
     /// The same of its answer.
@@ -109,6 +165,89 @@ impl Session {
         }
         parts.push(self.runs.get(..at)?);
         Some(parts.into_iter().rev().flatten().list())
+    }
+
+    /// An older version of a message is the conversation again, with what followed it. `None`: there is no such message. A
+    /// door of the room `past`.
+    #[inline(never)]
+    pub(super) fn switch_to(&mut self, message: &str) -> Option<()> {
+        enter(Room::Past);
+        if self.shows(message) {
+            return Some(());
+        }
+        // It may have been withdrawn since, with all that says so.
+        let Some(runs) = self.conversation_with(message) else { return self.is_blank().then_some(()) };
+        let same = runs.iter().zip(&self.runs).take_while(|(one, other)| one.id == other.id).count();
+        let comes: Vec<Run> = runs.into_iter().skip(same).cloned().list();
+        let runs = self.runs.split_off(same);
+        if !runs.is_empty() {
+            self.versions.replaced.push(Replaced { at: same, runs });
+        }
+        self.runs.extend(comes);
+        self.generation += 1;
+        Some(())
+    }
+
+    /// The ids of the runs that go with a message of the conversation, or with an answer: all that was answered to it, its
+    /// other versions and what only they led to, and what worked for any of these. `None`: there is no such message.
+    pub(crate) fn goes_with(&self, message: &str) -> Option<Vec<String>> {
+        let at = self.place_of(message)?;
+        let (first, behind) = self.runs.get(at..)?.split_first()?;
+        let here = 1 + behind.iter().take_while(|run| run.prompt.continues.is_some()).count();
+        let (begins, rest) = (self.runs.get(at..at + here)?, self.runs.get(at + here..)?);
+        let before = self.runs.get(..at)?;
+        let stays = |run: &Run| before.iter().chain(rest).any(|other| other.id == run.id);
+        let mut goes: Vec<&Run> = begins.iter().list();
+        let branches = branches_of(&self.versions.replaced, at, first_of(first));
+        for replaced in branches.filter(|(_, goes)| *goes).map(|(replaced, _)| replaced) {
+            goes.extend(replaced.runs.iter().filter(|run| !stays(run)));
+        }
+        let mut ids = Vec::new();
+        for run in goes {
+            ids.extend(run.all().into_iter().map(|run| run.id.clone()));
+            ids.extend(run.steered.iter().map(|steered| steered.queued.0.clone()));
+        }
+        Some(ids)
+    }
+
+    /// The message that has begun the run which this one has entered.
+    pub(crate) fn entered_with(&self, message: &str) -> Option<&str> {
+        let has = |run: &&Run| run.steered.iter().any(|steered| steered.prompt.message == message);
+        self.runs.iter().find(has).map(|run| run.message().0)
+    }
+
+    /// A message was withdrawn, with all that went with it. A door of the room `past`.
+    #[inline(never)]
+    pub(super) fn withdraw(&mut self, header: &Header, of: OfConversation<'_>) -> Option<()> {
+        enter(Room::Past);
+        let OfConversation::Withdrawn { runs, sums, outside, unsealed } = of else { return None };
+        let ids = texts(runs)?;
+        let gone = |id: &str| ids.iter().any(|other| other == id);
+        let mut past = std::mem::take(&mut self.past);
+        for run in self.all_runs().filter(|run| gone(&run.id)) {
+            for run in run.all() {
+                past.insert(&run.id, Past::of(run));
+            }
+            for (entered, at) in run.steered.iter().map(|steered| &steered.queued) {
+                past.insert(entered, Past::never(*at, header.at));
+            }
+        }
+        self.past = past;
+        for id in &ids {
+            if let Some(past) = self.past.get_mut(id).filter(|past| past.ended.is_none()) {
+                past.ended = Past::never(past.started_at, header.at).ended;
+            }
+        }
+        self.versions.withdraw(&self.runs, &gone);
+        self.runs.retain(|run| !gone(&run.id));
+        self.blank.retain(|id| !gone(id));
+        // A fold that finds the content erased knows no more than this.
+        self.grants.clear();
+        self.outside.join(outside);
+        (self.sums, self.unsealed) = (*sums, *unsealed);
+        self.uncounted |= sums.turns > 0 && sums.cost.is_none();
+        self.generation += 1;
+        Some(())
     }
 
     /// Takes what a new version replaces out of the conversation, and gives the messages that had entered the run of an

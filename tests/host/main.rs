@@ -87,6 +87,8 @@ mod cases {
     mod task;
     /// Delegates, skills, and tools of a page.
     mod tool;
+    /// Older versions that become the conversation again, and messages that are taken out of it.
+    mod turned;
     /// Edited messages and answers made anew.
     mod version;
     /// What of a damaged session is shown and kept.

@@ -61,6 +61,8 @@ fn samples(run: &str, message: &str) -> Vec<(&'static str, Value)> {
         ("sessions.stop", id()),
         ("sessions.restart", id()),
         ("sessions.recover", json!({ "id": "docs", "action": "reconnect" })),
+        ("switchTo", json!({ "messageId": "m" })),
+        ("removeMessage", json!({ "messageId": "m" })),
         ("sessions.list", json!({})),
         ("activeRuns", json!({})),
         ("sessions.rename", json!({ "id": "docs", "displayName": "New" })),

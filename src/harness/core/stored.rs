@@ -3,6 +3,7 @@
 
 use crate::harness::core::Core;
 use crate::journal::{Entry, Row, pack};
+use crate::json::texts;
 use crate::list::Listed;
 use crate::ports::{Key, Part, Rows, StoreError, Table, Write};
 use crate::session::Checkpoint;
@@ -66,15 +67,31 @@ pub(in crate::harness) fn holds_erased(rows: &Rows) -> bool {
     erased(rows).into_iter().any(|row| row.is_some())
 }
 
-/// What takes the place of each of these rows, where a clearing behind it wants its content erased.
+/// What takes the place of each of these rows, where a clearing behind it, or the withdrawal of its message, wants its
+/// content erased.
 fn erased(rows: &Rows) -> Vec<Option<String>> {
     let parsed = rows.iter().map(|(_, text)| Row::from_text(text).ok()).list();
     let is_clearing =
         |row: &Option<Row>| row.as_ref().and_then(Row::header).is_some_and(|header| header.kind == "cleared");
     let until = parsed.iter().rposition(is_clearing).unwrap_or_default();
+    let withdrawn = |(at, row): (usize, &Option<Row>)| {
+        let row = row.as_ref()?;
+        row.header().filter(|header| header.kind == "withdrawn")?;
+        match row.read().ok()?.1? {
+            Entry::Withdrawn { runs, .. } => Some((at, texts(&runs)?)),
+            _ => None,
+        }
+    };
+    let withdrawn = parsed.iter().enumerate().filter_map(withdrawn).list();
     let erase = |(at, row): (usize, Option<Row>)| {
-        let row = row.filter(|_| at < until)?;
+        let row = row?;
         let (header, entry) = row.read().ok()?;
+        let goes = |(until, runs): &(usize, Vec<String>)| {
+            at < *until && header.run.as_ref().is_some_and(|run| runs.contains(run))
+        };
+        if at >= until && !withdrawn.iter().any(goes) {
+            return None;
+        }
         (entry.is_some() && Entry::erasable(&header.kind)).then(|| row.erased().to_text())
     };
     parsed.into_iter().enumerate().map(erase).list()

@@ -1,9 +1,10 @@
-//! Conversations that are cleared.
+//! Conversations that are cleared, and messages that are removed.
 //!
 //! Promises: first the journal says it, then the content leaves the database. The next start erases what was not erased
 //! then. Leaves to others: which rows have content (`core/stored`).
 
-use crate::error::ErrorInfo;
+use crate::error::{Code, ErrorInfo};
+use crate::harness::core::refused::no_session;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::Holding;
 use crate::harness::holding::arrivals::begin_anew;
@@ -13,7 +14,7 @@ use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, StoppedBy, pack};
 use crate::ports::{Read, Table};
 use crate::rooms::{Room, enter};
-use crate::session::Session;
+use crate::session::{Checkpoint, Session};
 
 impl Holding {
     /// Erases a conversation: first in the journal's word, then its content in the database. A door of the room `past`.
@@ -46,10 +47,40 @@ impl Holding {
             runner.calls.tell_history(core, session);
         }
         let place = core.session(session).and_then(Session::checkpoint);
-        let until = place.as_ref().map(|place| place.seq + 1);
-        let rows = pack::loose(session).within(Some(1), until);
-        let after = After::Erase { command, session: session.into(), place };
-        reads.read_after_commit(core, vec![rows, Read::all(Table::Files, Vec::new())], after);
+        read_to_erase(core, reads, command, session, place);
+    }
+
+    /// Takes a message out of a conversation with what was answered, and erases their content: first in the journal's word. A
+    /// door of the room `past`.
+    ///
+    /// # Errors
+    /// `busy`, `message_not_found`
+    #[inline(never)]
+    pub(in crate::harness) fn remove_message(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        reads: &mut Reads,
+        (command, session): (u32, &str),
+        message: &str,
+    ) -> Result<(), ErrorInfo> {
+        enter(Room::Past);
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let Some(runs) = folded.goes_with(message) else { return Err(not_there(folded, message)) };
+        runner.make_room(core, session)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let entry = Entry::Withdrawn {
+            runs: runs.as_slice().into(),
+            sums: folded.sums,
+            outside: folded.outside.clone(),
+            unsealed: folded.unsealed(),
+        };
+        runner.append(core, session, None, &entry);
+        runner.advance(core, session);
+        core.outbox.strictly();
+        runner.tell_other_conversation(core, session);
+        read_to_erase(core, reads, command, session, None);
+        Ok(())
     }
 
     /// Removes the first session. There is one as long as an agent runs: so it goes at once, and begins anew.
@@ -90,5 +121,27 @@ impl Holding {
         if core.state.lifecycle != Lifecycle::Running {
             self.give_back(core, runner);
         }
+    }
+}
+
+/// Reads the rows in which something is to be erased, once the journal says so.
+fn read_to_erase(core: &mut Core, reads: &mut Reads, command: u32, session: &str, place: Option<Checkpoint>) {
+    let until = place.as_ref().map(|place| place.seq + 1);
+    let rows = pack::loose(session).within(Some(1), until);
+    let after = After::Erase { command, session: session.into(), place };
+    reads.read_after_commit(core, vec![rows, Read::all(Table::Files, Vec::new())], after);
+}
+
+/// The conversation has no such message that could be removed.
+fn not_there(session: &Session, message: &str) -> ErrorInfo {
+    let error = ErrorInfo::new(Code::MessageNotFound, "the conversation has no such message");
+    match session.entered_with(message) {
+        Some(first) => {
+            error.hint(["it has entered the run of \"", first, "\": remove that message"].concat())
+        }
+        None if session.queued(message).is_some() => {
+            error.hint("it waits for its turn: queue.remove takes it away")
+        }
+        None => error.hint("name a message that history() shows; an older version goes with the present one"),
     }
 }

@@ -120,9 +120,6 @@ impl Holding {
     }
 
     pub(in crate::harness) fn locked(&mut self, core: &mut Core, reads: &mut Reads, granted: bool) {
-        if !granted && self.robs() {
-            return core.outbox.act(Action::Lock { name: core.options.name.clone(), steal: true });
-        }
         if let Some(start) = &mut self.start {
             start.holder = (!granted).then(String::new);
             let meta = |key: &str| Read::all(Table::Meta, vec![key.into()]);
@@ -137,8 +134,13 @@ impl Holding {
         if let Err(error) = check_format(first(0).as_deref()) {
             return self.refuse_start(core, &error.info());
         }
+        let is_held = self.start.as_ref().is_some_and(|start| start.holder.is_some());
+        // Not before it is known that the holder is no newer version.
+        if is_held && self.robs() {
+            return core.outbox.act(Action::Lock { name: core.options.name.clone(), steal: true });
+        }
         let Some(start) = &mut self.start else { return };
-        if start.holder.is_some() {
+        if is_held {
             let error = already_running(&match first(2) {
                 Some(holder) if !holder.is_empty() => format!("in another tab (\"{holder}\")"),
                 _ => "in another tab".into(),

@@ -13,6 +13,7 @@ use crate::harness::runner::not_configured;
 use crate::harness::runner::queue::{accepted, when_busy};
 use crate::harness::runner::records::policy_of;
 use crate::journal::{Ask, Entry, Mode, Outcome, StoppedBy};
+use crate::model::Block;
 use crate::object::Object;
 use crate::protocol::args::shortened;
 use crate::protocol::{Command, Members, Request};
@@ -99,9 +100,10 @@ impl Runner {
         let (text, replaces) = (args.needed("text"), args.text("replaces"));
         let idempotency = idempotency(core, args);
         let context = args.text("context");
-        let has_files = has_files(args);
+        let keeps_files = replaces.is_some() && args.get("files").is_none();
+        let has_files = has_files(args) || keeps_files;
         if text.trim().is_empty() && !has_files {
-            return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
+            return Err(empty());
         }
         let schema = form(core, args)?;
         if answers_again(core, id, session, idempotency.as_deref())? {
@@ -113,13 +115,18 @@ impl Runner {
         }
         self.may_prompt(core, session, text, has_files)?;
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
-        let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
+        let (kept, old) = match replaces {
+            Some(message) => edited(folded, message, keeps_files.then_some(text))?,
+            None => (folded.runs.len(), None),
+        };
         let waits = waits.filter(|_| core.is_busy(session));
         let config = match overrides::given(args.all()) {
             Some(config) => Some(self.own_config(core, folded, None, &config, waits)?),
             None => None,
         };
         let files = self.accepted_files(core, session, kept, (args.all(), config.as_ref()))?;
+        let written = files.clone();
+        let (files, trusts) = old.unwrap_or((files, false));
         if waits.is_none() {
             self.make_room(core, session)?;
         }
@@ -127,7 +134,7 @@ impl Runner {
             message: ["msg_", fresh].concat(),
             text: core.secrets.scrubbed(text.into()),
             context: context.map(|context| core.secrets.scrubbed(context.into())),
-            trusted: trusted(args)?,
+            trusted: trusted(args)?.or((trusts && context.is_none()).then_some(true)),
             metadata: args.get("metadata").cloned().map(|metadata| core.secrets.scrubbed_value(metadata)),
             idempotency,
             continues: None,
@@ -136,9 +143,7 @@ impl Runner {
             config,
             replaces: replaces.map(Into::into),
         };
-        if let Entry::Prompt { files, .. } = &entry {
-            self.write_files(core, files);
-        }
+        self.write_files(core, &written);
         match waits {
             Some(mode) => self.enqueue(core, id, session, fresh, mode, &entry),
             None => self.begin_run(core, id, session, &["run_", fresh].concat(), &entry),
@@ -218,7 +223,7 @@ impl Runner {
     }
 
     /// A held run ends where another message comes.
-    fn make_room(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn make_room(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
         match core.current(session) {
             Some(run) if run.held => self.interrupt_session(core, session, StoppedBy::Replaced, true),
             Some(_) => {
@@ -228,6 +233,43 @@ impl Runner {
             None => {}
         }
         Ok(())
+    }
+
+    /// An older version of a message is the conversation again.
+    ///
+    /// # Errors
+    /// `busy`, `message_not_found`
+    pub(in crate::harness) fn switch_to(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        message: &str,
+    ) -> Result<(), ErrorInfo> {
+        self.may_prompt(core, session, "-", false)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        if session::history_of_version(folded, message, Some(0), None).is_none() {
+            let error = ErrorInfo::new(Code::MessageNotFound, "the session has no such message");
+            return Err(error.hint("name one of the versions that history() shows of a message"));
+        }
+        if !folded.shows(message) {
+            self.make_room(core, session)?;
+            self.append(core, session, None, &Entry::Switched { message: message.into() });
+            self.advance(core, session);
+            self.tell_other_conversation(core, session);
+        }
+        core.reply(id, Ok(None));
+        Ok(())
+    }
+
+    /// Other messages are the conversation: they are what is sent, and shown.
+    pub(in crate::harness) fn tell_other_conversation(&mut self, core: &mut Core, session: &str) {
+        if let Some(slot) = core.sessions.get_mut(session) {
+            slot.transcripts.clear();
+        }
+        if core.sessions.is_watched(session) {
+            core.outbox.tell_after_commit(self.calls.history_notice(core, session));
+        }
     }
 
     fn begin_run(&mut self, core: &mut Core, id: u32, session: &str, run: &str, prompt: &Entry) {
@@ -406,18 +448,33 @@ impl Runner {
     }
 }
 
-/// How many runs stand before the person's message with this id, which another takes the place of.
-fn edited(session: &Session, message: &str) -> Result<usize, ErrorInfo> {
-    let begun = session.place_of(message);
+/// There is nothing to send.
+fn empty() -> ErrorInfo {
+    ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text")
+}
+
+/// The files that a message keeps which takes the place of another, and whether the page vouches for them.
+type Kept = (Vec<Block>, bool);
+
+/// How many runs stand before the person's message with this id, which another takes the place of. With its files, which the
+/// other keeps that says `text`: `None`: it has its own. A door of the room `past`.
+#[inline(never)]
+fn edited(session: &Session, message: &str, text: Option<&str>) -> Result<(usize, Option<Kept>), ErrorInfo> {
+    enter(Room::Past);
+    let begun = session.place_of(message).and_then(|at| Some((at, session.runs.get(at)?)));
     let is_answer = session.answered_by(Some(message)).is_some();
-    begun.filter(|_| !is_answer).ok_or_else(|| {
+    let Some((at, old)) = begun.filter(|_| !is_answer) else {
         let error = wrong_message(session, "replaces: ", message, is_answer.then_some("an answer"));
-        error.hint(if is_answer {
+        return Err(error.hint(if is_answer {
             "regenerate makes an answer anew; to edit, name the message before it"
         } else {
             "name a message of the person that history() shows"
-        })
-    })
+        }));
+    };
+    if text.is_some_and(|text| text.trim().is_empty()) && old.prompt.files.is_empty() {
+        return Err(empty());
+    }
+    Ok((at, text.map(|_| (old.prompt.files.clone(), old.prompt.trusted))))
 }
 
 /// There is nothing to make anew.

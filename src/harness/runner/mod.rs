@@ -259,8 +259,10 @@ impl Runner {
                 }
             }
             OfConversation::Adopted { .. } => core.can_be_found(session, run),
-            // The command that clears tells of it.
-            OfConversation::Cleared { .. } => {}
+            // The command tells of it.
+            OfConversation::Switched { .. }
+            | OfConversation::Withdrawn { .. }
+            | OfConversation::Cleared { .. } => {}
         }
     }
 

@@ -267,13 +267,9 @@ fn an_answer_of_each_wire_that_ends_too_soon_is_asked_for_again() {
             send(&mut world, "hello");
             let (call, _) = world.model(0);
             let mut decoder = Decoder::new(wire);
-            let mut begun = false;
             for event in &events[..until] {
                 let harness = &mut world.pages[0].harness;
-                let mut sink = |delta: Delta<'_>| {
-                    begun |= delta.kind == DeltaKind::ToolCall;
-                    assert!(harness.delta(call, delta));
-                };
+                let mut sink = |delta: Delta<'_>| assert!(harness.delta(call, delta));
                 decoder.push(framed(wire, event).as_bytes(), &mut sink).unwrap();
             }
             world.pages[0].harness.flush(world.now, call, Usage::default());
@@ -281,11 +277,7 @@ fn an_answer_of_each_wire_that_ends_too_soon_is_asked_for_again() {
             assert_eq!(error.code, Code::StreamBroken, "{wire:?} {until}");
             error.provider.offline = offline;
             world.breaks(0, error);
-            assert_eq!(notices(&world).len(), usize::from(!begun), "{wire:?} {until} {events:?}");
-            if begun {
-                assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
-                continue;
-            }
+            assert_eq!(notices(&world).len(), 1, "{wire:?} {until} {events:?}");
             if offline {
                 world.finds_network(0);
                 world.settle(0);
@@ -721,20 +713,31 @@ fn a_delegate_begins_with_whom_its_parent_has_come_to() {
 }
 
 #[test]
-fn a_tool_call_that_was_seen_to_begin_is_not_asked_for_again() {
-    let mut world = started_with(two_providers());
-    send(&mut world, "hello");
-    let (call, _) = world.model(0);
-    let delta = Delta { part: 0, kind: DeltaKind::ToolCall, text: "get_fact" };
-    assert!(world.pages[0].harness.delta(call, delta));
-    world.pages[0].harness.flush(world.now, call, Usage::default());
-    world.breaks(0, trouble(Code::StreamBroken));
-    assert!(notices(&world).is_empty());
-    assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
-    world.must(0, "resume", json!({}));
-    world.answers(0, says("here"));
-    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
-    world.journal.audit(&world.disk).unwrap();
+fn an_answer_that_was_cut_in_a_tool_call_is_asked_for_again_because_no_tool_of_it_has_run() {
+    for cut in [true, false] {
+        let mut config = two_providers();
+        config["retry"] = json!({ "cut": cut });
+        let mut world = started_with(config);
+        send(&mut world, "hello");
+        let (call, _) = world.model(0);
+        let delta = Delta { part: 0, kind: DeltaKind::ToolCall, text: "get_fact" };
+        assert!(world.pages[0].harness.delta(call, delta));
+        world.pages[0].harness.flush(world.now, call, Usage::default());
+        world.breaks(0, trouble(Code::StreamBroken));
+        assert!(world.pages[0].tools.is_empty());
+        assert_eq!(notices(&world).len(), usize::from(cut));
+        if cut {
+            wait(&mut world);
+        } else {
+            assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
+            world.must(0, "resume", json!({}));
+        }
+        world.answers(0, says("here"));
+        assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+        let parts = history(&mut world).pop().unwrap()["parts"].clone();
+        assert_eq!(parts, json!([{ "type": "text", "text": "here" }]), "no card stays of what never ran");
+        world.journal.audit(&world.disk).unwrap();
+    }
 }
 
 /// The words of OpenAI and of Anthropic for thinking that another account had sealed.

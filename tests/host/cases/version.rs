@@ -266,7 +266,7 @@ fn files_of_what_was_replaced_stay_until_it_is_cleared() {
     let asked = world.model(0).1.body["messages"].to_string();
     assert!(asked.contains("data:image") || asked.contains("image_url"), "the file goes again: {asked}");
     world.answers(0, says("Still."));
-    exchange(&mut world, json!({ "text": "never mind", "replaces": said }), "Fine.");
+    exchange(&mut world, json!({ "text": "never mind", "replaces": said, "files": [] }), "Fine.");
     let has_file = |message: &Value| message["parts"][0]["type"] == "file";
     assert!(!has_file(&shown(&mut world)[0]) && has_file(&with(&mut world, &said)[0]));
     // The next start looks for bytes that nobody refers to.

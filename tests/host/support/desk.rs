@@ -9,7 +9,7 @@ use lodger::journal::pack::unpacked;
 use lodger::journal::{Entry, RecordKind, Row, Word};
 use lodger::model::{Answer, Block, StopReason, Usage};
 use lodger::ports::{Commit, Key, MemoryStore, PatternEngine, Read, Table, Write};
-use lodger::protocol::read;
+use lodger::protocol::{Request, read};
 use lodger::session::operator::Operator;
 use lodger::session::record::{Record, Short};
 use lodger::session::{Session, replay};
@@ -210,10 +210,15 @@ impl Desk {
 
     /// Gives a command; its number.
     pub fn command(&mut self, name: &str, args: Value) -> u32 {
+        self.gives(read(name, args))
+    }
+
+    /// The same of a command that was read.
+    pub fn gives(&mut self, request: Result<Request, ErrorInfo>) -> u32 {
         self.ids += 1;
         let id = self.ids;
         let fresh = format!("{:x}_{id}", self.now);
-        self.handle(Input::Command { id, request: read(name, args), fresh, by: self.by.clone() });
+        self.handle(Input::Command { id, request, fresh, by: self.by.clone() });
         id
     }
 
