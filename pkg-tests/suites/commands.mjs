@@ -305,6 +305,7 @@ const STEPS = [
     ws.sessions.markRead("docs");
     return ws.sessions.view().getSnapshot().sessions.find(({ id }) => id === "docs").unread;
   }],
+  ["sessions.configure", (ws) => ws.sessions.configure("docs", { temperature: 0.5 }), async (ws) => (await ws.sessions.status("docs")).session.config],
   ["sessions.rename", (ws) => ws.sessions.rename("docs", "Papers"), (ws) => ws.sessions.status("docs")],
   ["sessions.journal", async (ws) => [await ws.sessions.journal("docs"), await ws.sessions.journal("docs", { from: 2, limit: 1 })]],
   ["sessions.events", async (ws) => [await ws.sessions.events("docs"), await ws.sessions.events("docs", { limit: 1 })]],
@@ -408,10 +409,20 @@ const STEPS = [
   ["invoke session_archive", (ws) => ws.invoke("session_archive", { id: "named-2" }), (ws) => ws.history({ sessionId: "named-2" })],
   ["invoke session_verify", (ws) => ws.invoke("session_verify", { id: "named-2" })],
   ["invoke run_once", (ws) => ws.invoke("run_once", { objective: "Once more." })],
+  ["invoke switch_to", async (ws) => ws.invoke("switch_to", { messageId: (await ws.history()).at(-1).id }), async (ws) => (await ws.history()).length],
+  ["invoke remove_message", async (ws) => ws.invoke("remove_message", { messageId: (await ws.history()).at(-1).id }), async (ws) => (await ws.history()).length],
+  ["invoke session_configure", async (ws) => (await ws.invoke("session_configure", { id: "named", config: { temperature: 0.5 } })).config],
   ["invoke clear_conversation", (ws) => ws.invoke("clear_conversation"), (ws) => ws.history()],
   ["invoke start_agent, running", (ws) => ws.invoke("start_agent", {})],
 
   // ---- the ends
+  ["switchTo", async (ws) => {
+    await ws.run("One version.");
+    const [{ id }] = (await ws.history()).slice(-2);
+    await ws.run("Another version.", { replaces: id });
+    await ws.switchTo(id);
+  }, async (ws) => (await ws.history()).at(-2).parts],
+  ["removeMessage", async (ws) => ws.removeMessage((await ws.history()).at(-1).id), async (ws) => (await ws.history()).length],
   ["clearConversation", async (ws) => { await ws.run("To be cleared."); await ws.clearConversation(); await ws.clearConversation("docs"); }, async (ws) => [await ws.history(), await ws.history({ sessionId: "docs" })]],
   ["stopAgent", async (ws) => { await ws.stopAgent(); await until(() => ws.status().lifecycle === "Stopped"); return (await T.refused(() => ws.sendMessage("?"))).code; }, (ws) => ws.status()],
   ["invoke start_agent", (ws) => ws.invoke("start_agent", { provider }), async (ws) => { await until(() => ws.status().lifecycle === "Running"); return (await ws.run("Again.")).text; }],

@@ -42,12 +42,12 @@ function module(test) {
     assert.deepEqual(seen.module, ["LodgerError", "default", "deleteWorkspace", "init", "invoke", "openWorkspace"]);
     assert.equal(seen.same, true);
     assert.equal(seen.isTarget, true);
-    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "name", "pages", "queue", "regenerate", "resolvePermission", "resume", "run", "sendMessage",
-      "sessions", "setOperator", "startAgent", "status", "stopAgent", "storage", "tools", "view", "wait"]);
+    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "name", "pages", "queue", "regenerate", "removeMessage", "resolvePermission", "resume", "run", "sendMessage",
+      "sessions", "setOperator", "startAgent", "status", "stopAgent", "storage", "switchTo", "tools", "view", "wait"]);
     assert.deepEqual(seen.tools, ["definitions", "execute", "grants", "register", "resolve", "revoke", "unregister"]);
     assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
     assert.deepEqual(seen.keys, ["list", "models", "remove", "set", "validate"]);
-    assert.deepEqual(seen.sessions, ["activity", "archive", "attach", "bench", "events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "markRead", "output", "play", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "salvage", "search", "status", "stop", "task", "undoRemove", "verify", "view"]);
+    assert.deepEqual(seen.sessions, ["activity", "archive", "attach", "bench", "configure", "events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "markRead", "output", "play", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "salvage", "search", "status", "stop", "task", "undoRemove", "verify", "view"]);
     assert.deepEqual(seen.queue, ["edit", "release", "remove"]);
     assert.deepEqual(seen.view, ["getSnapshot", "subscribe"]);
     assert.deepEqual(seen.error, [true, true, "LodgerError"]);

@@ -66,6 +66,49 @@ function edits(test) {
     assert.deepEqual([after.now, after.was.code, after.edit.code, after.anew.code], [[], "message_not_found", "invalid_arguments", "message_not_found"]);
   });
 
+  test("an older version is the conversation again, over a reload, with its files; what is removed is in no request, row or view", async (t) => {
+    const { page, route } = await started(t, "ONE", "TWO", "THREE", "2", "On.", "Then.", "Last.");
+    const before = await page.evaluate(async () => {
+      await says({ text: "one", files: [new File(["a line of the file"], "a.txt", { type: "text/plain" })] });
+      for (const text of ["two", "three"]) await says(text);
+      return T.plain(await ws.history());
+    });
+    const view = await page.evaluate(async ([one]) => {
+      globalThis.view = ws.view();
+      view.subscribe(() => {});
+      await says("one again", { replaces: one });
+      return T.plain(view.getSnapshot().messages.map(({ parts }) => parts.map((part) => part.filename ?? part.text)));
+    }, [before[0].id]);
+    assert.deepEqual(view, [["a.txt", "one again"], ["2"]], "an edit keeps its files");
+    assert.match(JSON.stringify(route.requests.at(-1).json.messages[0]), /a line of the file/);
+    const switched = await page.evaluate(async (id) => {
+      await ws.switchTo(id);
+      return T.plain([texts(await ws.history()), texts(view.getSnapshot().messages)]);
+    }, before[4].id);
+    assert.deepEqual(switched, [["one", "ONE", "two", "TWO", "three", "THREE"], ["one", "ONE", "two", "TWO", "three", "THREE"]]);
+    await reload(t, page, route.base);
+    await page.evaluate(() => says("go on"));
+    assert.deepEqual(sent(route).slice(-4), ["TWO", "three", "THREE", "go on"]);
+    const removed = await page.evaluate(async (id) => {
+      globalThis.view = ws.view();
+      view.subscribe(() => {});
+      await ws.removeMessage(id);
+      const database = await T.database("drafts");
+      const rows = JSON.stringify(await Promise.all([...database.objectStoreNames].filter((name) => name !== "keys").map((name) => new Promise((done) => (database.transaction(name).objectStore(name).getAll().onsuccess = ({ target }) => done(target.result))))));
+      database.close();
+      await new Promise((there) => view.subscribe(({ messages }) => messages.length === 6 && there()));
+      return T.plain({ history: texts(await ws.history()), view: texts(view.getSnapshot().messages), found: ["one again", "ONE", "a line of the file", "a.txt"].filter((word) => rows.includes(word)), there: rows.includes("THREE"), gone: await code(ws.removeMessage(id)) });
+    }, before[1].id);
+    assert.deepEqual(removed.history, ["two", "TWO", "three", "THREE", "go on", "On."]);
+    assert.deepEqual([removed.view, removed.found, removed.there], [removed.history, [], true]);
+    assert.equal(removed.gone.code, "message_not_found");
+    await reload(t, page, route.base);
+    await page.evaluate(() => says("and then?"));
+    assert.deepEqual(sent(route), ["two", "TWO", "three", "THREE", "go on", "On.", "and then?"]);
+    const verdict = await page.evaluate(async () => T.plain([await ws.sessions.verify("default"), (await ws.sessions.replay(await ws.sessions.export("default"))).same]));
+    assert.deepEqual([verdict[0].hmac_status, verdict[1]], ["verified", true]);
+  });
+
   test("a view keeps what stays, drops what left, and has the versions", async (t) => {
     const { page } = await started(t, "ONE", "TWO", "1", "2");
     const seen = await page.evaluate(async () => {

@@ -9,7 +9,7 @@
 //! | `tool:NAME` | the result of a tool with `source: "External"` |
 //! | `provider:TYPE` | the result of a tool that the model's provider has run |
 //! | `context` | what the page added to a message, and did not call trusted |
-//! | `file:NAME#DIGITS` | a file that came with a message, and was not called trusted; the digits stand for its content |
+//! | `file:NAME#DIGITS` | a file that came with a message, and was not called trusted; the digits stand for its content; without a name: the message was removed |
 //! | `import` | a session from a file |
 //! | `adopted` | a tool's result in a conversation that a session has begun with |
 //! | `unknown` | a page that was written before there were marks, or what is left of something damaged |
@@ -77,6 +77,16 @@ impl Outside {
         other.0.iter().for_each(|name| self.add(name.clone()));
     }
 
+    /// The same, where these files are not called by their names any more.
+    pub fn without_names(&self, files: &[String]) -> Outside {
+        let mut outside = Outside::default();
+        for name in &self.0 {
+            let nameless = name.rsplit_once('#').filter(|_| files.contains(name));
+            outside.add(nameless.map_or_else(|| name.clone(), |(_, digits)| ["file:#", digits].concat()));
+        }
+        outside
+    }
+
     /// Whether all of these are among those of another.
     pub fn is_within(&self, other: &Outside) -> bool {
         work::did(self.0.iter().map(|name| 1 + name.len() as u64 / 32).sum());
@@ -115,6 +125,9 @@ mod tests {
         assert!(Outside::tool("a").is_within(&outside) && !outside.is_within(&Outside::tool("a")));
         assert!(Outside::default().is_within(&Outside::default()));
         assert_eq!(Outside::from_json(&outside.to_json()), Some(outside.clone()));
+        let named = marks(&["context", "file:a#b.txt#12", "file:c#34"]);
+        let nameless = marks(&["context", "file:#12", "file:c#34"]);
+        assert_eq!(named.without_names(&["file:a#b.txt#12".into()]), nameless);
         let mut both = marks(&["a", "context", "tool:b", "tool:z"]);
         both.join(&outside);
         assert_eq!(both, marks(&["a", "context", "tool:a", "tool:b", "tool:fetch", "tool:z"]));

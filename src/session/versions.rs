@@ -13,8 +13,8 @@
 //! goes by the place where they stood. A message that is withdrawn goes with all of its versions, and with what only they led
 //! to.
 
-use super::{Past, Session};
-use crate::journal::{Header, OfConversation};
+use super::{Past, Session, files_of};
+use crate::journal::{Header, OfConversation, Outside};
 use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::Named;
@@ -210,6 +210,16 @@ impl Session {
         Some(ids)
     }
 
+    /// Where the text from outside comes from that the conversation has read, without the names of files that only these runs
+    /// have.
+    pub(crate) fn outside_without(&self, runs: &[String]) -> Outside {
+        let goes = |run: &&Run| runs.contains(&run.id);
+        let stay: Vec<String> =
+            self.all_runs().filter(|run| !goes(run)).flat_map(files_of).map(Outside::file).list();
+        let gone = self.all_runs().filter(goes).flat_map(files_of).map(Outside::file);
+        self.outside.without_names(&gone.filter(|name| !stay.contains(name)).list())
+    }
+
     /// The message that has begun the run which this one has entered.
     pub(crate) fn entered_with(&self, message: &str) -> Option<&str> {
         let has = |run: &&Run| run.steered.iter().any(|steered| steered.prompt.message == message);
@@ -243,7 +253,7 @@ impl Session {
         self.blank.retain(|id| !gone(id));
         // A fold that finds the content erased knows no more than this.
         self.grants.clear();
-        self.outside.join(outside);
+        self.outside.clone_from(outside);
         (self.sums, self.unsealed) = (*sums, *unsealed);
         self.uncounted |= sums.turns > 0 && sums.cost.is_none();
         self.generation += 1;

@@ -72,7 +72,7 @@ impl Holding {
         let entry = Entry::Withdrawn {
             runs: runs.as_slice().into(),
             sums: folded.sums,
-            outside: folded.outside.clone(),
+            outside: folded.outside_without(&runs),
             unsealed: folded.unsealed(),
         };
         runner.append(core, session, None, &entry);

@@ -724,7 +724,7 @@ fn an_answer_that_was_cut_in_a_tool_call_is_asked_for_again_because_no_tool_of_i
         assert!(world.pages[0].harness.delta(call, delta));
         world.pages[0].harness.flush(world.now, call, Usage::default());
         world.breaks(0, trouble(Code::StreamBroken));
-        assert!(world.pages[0].tools.is_empty());
+        assert!(world.pages[0].called.is_empty());
         assert_eq!(notices(&world).len(), usize::from(cut));
         if cut {
             wait(&mut world);
