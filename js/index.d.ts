@@ -81,7 +81,8 @@ export class LodgerError extends Error {
 }
 
 /**
- * The stable codes. The list grows; treat one that you do not know as not retryable.
+ * The stable codes. The list grows; treat one that you do not know as not retryable. The package's `docs/errors.md` has a heading for
+ * each, with its cause and what to do.
  *
  * - `no_workspace`: No workspace is open.
  * - `workspace_closed`: The workspace was closed.

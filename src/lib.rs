@@ -110,7 +110,7 @@ pub mod tools;
 pub mod work;
 pub mod workspace;
 
-/// What the README shows is compiled and run.
+/// What the documents show is compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;
+#[doc = include_str!("../docs/start/rust.md")]
+pub struct Start;

@@ -21,6 +21,15 @@ test("index.d.ts says of each code what src/error.rs says", () => {
   assert.ok(rust.length > 40);
 });
 
+test("docs/errors.md has a heading for each code, with its cause and its cure, and no other", () => {
+  const union = read("../index.d.ts").match(/export type ErrorCode =([\s\S]*?);\n/)[1];
+  const codes = [...union.matchAll(/"([a-z_]+)"/g)].map(([, code]) => code);
+  const sections = read("../../docs/errors.md").split(/^###? /m).slice(1).filter((section) => /^[a-z_]+\n/.test(section));
+  assert.deepEqual(sections.map((section) => section.split("\n")[0]).sort(), codes.sort());
+  const bare = sections.filter((section) => !/^[a-z_]+\n\n- \*\*Cause\.\*\* \S[^]*\n- \*\*Cure\.\*\* \S/.test(section));
+  assert.deepEqual(bare, []);
+});
+
 /** The modules that the package is made of, by their paths in `js/`. */
 const modules = readdirSync(new URL("../", import.meta.url), { recursive: true }).filter((file) => /\.js$/.test(file) && !/^(test|node_modules)\b/.test(file));
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { consumer, files, ROOT, sh, WORK } from "../lib/package.mjs";
+import { anchors, links } from "../lib/pages.mjs";
 import { STRICT_CSP } from "../lib/site.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -173,8 +174,6 @@ export default function (test) {
     for (const name of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "NOTICES.txt", "package.json"]) assert.ok(names.includes(name), `${name} is missing: ${names.join(" ")}`);
     const readme = await fs.readFile(path.join(dir, "README.md"), "utf8");
     assert.match(readme, /^# Lodger\n[^]*## Ten lines for a web app\n/);
-    const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to).filter((to) => !/^(https?:|#)/.test(to));
-    assert.deepEqual(links.filter((to) => !names.includes(to)), [], "the README names files that are not in the package");
     // Whose work is compiled in: at least the crate's own dependencies, what these need, and the standard library.
     const notices = await fs.readFile(path.join(dir, "NOTICES.txt"), "utf8");
     for (const crate of ["wasm-bindgen", "js-sys", "web-sys", "gloo-net", "serde", "serde_json", "sha2", "console_error_panic_hook", "talc", "itoa", "memchr", "block-buffer"]) assert.match(notices, new RegExp(`^${crate} [0-9.]+ \\(.+\\)$`, "m"));
@@ -196,6 +195,29 @@ export default function (test) {
       assert.doesNotMatch(text, /\beval\s*\(|new Function\b|\.innerHTML\b|document\.write/, name);
       assert.doesNotMatch(text, /^(?:const .*= )?await /m, `${name} has a top-level await`);
     }
+  });
+
+  test("the package's documents: each page is in llms.txt, and each link leads to a file and a heading", async (t) => {
+    const { dir } = t.env.pkg;
+    const all = new Map();
+    for await (const file of files(dir)) {
+      const name = path.relative(dir, file).replaceAll(path.sep, "/");
+      all.set(name, /\.(md|txt)$/.test(name) ? await fs.readFile(file, "utf8") : "");
+    }
+    const pages = [...all.keys()].filter((name) => name.startsWith("docs/"));
+    assert.ok(pages.length > 30, pages.join(" "));
+    const index = all.get("llms.txt");
+    assert.deepEqual([...index.matchAll(/^- \[.+\]\((docs\/.+)\): .+\.$/gm)].map(([, name]) => name).sort(), pages.toSorted());
+    assert.match(all.get("SKILL.md"), /^---\nname: lodger\ndescription: .+\n---\n/);
+    const broken = [];
+    for (const [name, text] of all) {
+      if (!/\.md$|^llms\.txt$/.test(name)) continue;
+      for (const { to, file, anchor } of links({ name, text })) {
+        if (!all.has(file) || (anchor && !anchors(all.get(file)).includes(anchor))) broken.push(`${name}: ${to}`);
+      }
+    }
+    assert.deepEqual(broken, []);
+    t.note(`${pages.length} pages`);
   });
 
   test("publint", async (t) => {

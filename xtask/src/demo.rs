@@ -2,6 +2,7 @@
 
 use crate::build;
 use crate::command::{Cmd, node, npm, npm_ci, say, which};
+use crate::docs;
 use crate::local_model;
 use crate::project::Project;
 use crate::serve::Server;
@@ -26,8 +27,9 @@ pub fn demo(project: &Project, options: &Options) -> Result<()> {
         server = server.with_local_model(local_model::fetched(project)?);
     }
     make(project)?;
+    docs::make(project)?;
     let address = server.address()?;
-    println!("The workbench is at {address} (Ctrl-C ends it)");
+    println!("The workbench is at {address}, the documents at {address}docs/ (Ctrl-C ends it)");
     if options.open {
         // Beside the server: some openers stay until the browser is closed.
         thread::spawn(move || open(&address));
@@ -93,7 +95,7 @@ pub fn started(project: &Project, local_model: Option<PathBuf>) -> Result<String
 fn server(project: &Project, port: u16) -> Result<Server> {
     let www = project.root.join("www");
     let built = www.join("package.json").is_file();
-    Server::bind(port, if built { www.join("dist") } else { www }, project.pkg())
+    Server::bind(port, if built { www.join("dist") } else { www }, project.pkg(), docs::site(project))
 }
 
 /// Best effort: the address is on the screen in any case.

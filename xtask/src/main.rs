@@ -6,6 +6,7 @@
 mod build;
 mod command;
 mod demo;
+mod docs;
 mod fuzz;
 mod local_model;
 mod measured;
@@ -24,8 +25,9 @@ cargo xtask <command>
 
   build [--debug | --record]    make the npm package in pkg/, print its size, fail above the gate; --record: and put the
                                 figures into docs/measured.md
-  demo [--port N] [--no-open]   build what is missing, serve the workbench, open it in the browser
+  demo [--port N] [--no-open]   build what is missing, serve the workbench, open it in the browser; the documents under /docs/
        [--local-model]          with a small language model that runs in the page; 100 MB, fetched once
+  docs                          the site of the documents, in docs/.vitepress/dist
   test [part...]                all tests, or these parts: host, js, browser, package, www; and, by its name only,
                                 local-model: a real model calls a tool in Chromium
   test quick                    after an edit: format, lints, the core at a tenth of its worlds, the modules and types
@@ -58,6 +60,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         ("build", ["--record"]) => build::package(&Project::open()?, build::Profile::Release, true),
         ("build", ["--debug"]) => build::package(&Project::open()?, build::Profile::Debug, false),
         ("demo", options) => demo::demo(&Project::open()?, &demo_options(options)?),
+        ("docs", []) => docs::docs(&Project::open()?),
         ("test", arguments) => {
             let plan = test::Plan::parse(arguments)?;
             test::test(&Project::open()?, plan)
@@ -78,7 +81,7 @@ fn dispatch(args: &[String]) -> Result<()> {
             println!("{USAGE}");
             Ok(())
         }
-        ("build" | "bench" | "screenshots", [unknown, ..]) => {
+        ("build" | "bench" | "docs" | "screenshots", [unknown, ..]) => {
             bail!("`{command}` has no argument '{unknown}'\n\n{USAGE}")
         }
         _ => bail!("there is no command '{command}'\n\n{USAGE}"),

@@ -1,4 +1,4 @@
-//! A file server for this machine: the workbench at `/`, the package at `/lodger/`.
+//! A file server for this machine: the workbench at `/`, the package at `/lodger/`, the documents at `/docs/`.
 //!
 //! By hand, because it is a page of code and a server crate is not. It answers GET and HEAD, one request per
 //! connection, and tells browsers the types and the policy that the workbench is built for. Nothing is cached: what
@@ -16,9 +16,16 @@ use std::time::Duration;
 /// What the page finds its local model by, in the head of the document.
 const LOCAL_MODEL: &str = "<meta name=\"local-model\" content=\"local-model/\">";
 
+/// The documents, as their generator writes them: scripts and styles in the page, and nothing from elsewhere.
+const POLICY_OF_DOCUMENTS: &str = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'";
+
 /// What a page with Lodger needs at least. `connect-src` is open because a person may type any base URL. An example is
 /// one file, with its script and its style in it. The engine of a local model is a worker that it makes from a text.
 fn policy(target: &str, local_model: bool) -> String {
+    if target.starts_with("/docs/") {
+        return POLICY_OF_DOCUMENTS.into();
+    }
     let inline = if target.starts_with("/examples/") { " 'unsafe-inline'" } else { "" };
     let (blob, default) = if local_model { (" blob:", " default") } else { ("", "") };
     format!(
@@ -39,12 +46,13 @@ pub struct Server {
 struct Roots {
     www: PathBuf,
     pkg: PathBuf,
+    docs: PathBuf,
     local_model: Option<PathBuf>,
 }
 
 impl Server {
     /// Port 0 takes a free one.
-    pub fn bind(port: u16, www: PathBuf, pkg: PathBuf) -> Result<Server> {
+    pub fn bind(port: u16, www: PathBuf, pkg: PathBuf, docs: PathBuf) -> Result<Server> {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| match error.kind() {
                 ErrorKind::AddrInUse => {
@@ -52,13 +60,13 @@ impl Server {
                 }
                 _ => anyhow::Error::new(error).context(format!("cannot listen on 127.0.0.1:{port}")),
             })?;
-        Ok(Server { listener, roots: Arc::new(Roots { www, pkg, local_model: None }) })
+        Ok(Server { listener, roots: Arc::new(Roots { www, pkg, docs, local_model: None }) })
     }
 
     /// With a model for the page, whose files lie in this folder, under `local-model/`; the page is told.
     pub fn with_local_model(self, dir: PathBuf) -> Server {
-        let Roots { www, pkg, .. } = &*self.roots;
-        let roots = Roots { www: www.clone(), pkg: pkg.clone(), local_model: Some(dir) };
+        let Roots { www, pkg, docs, .. } = &*self.roots;
+        let roots = Roots { www: www.clone(), pkg: pkg.clone(), docs: docs.clone(), local_model: Some(dir) };
         Server { roots: Arc::new(roots), ..self }
     }
 
@@ -129,9 +137,11 @@ impl Roots {
         let path = decode(target.split(['?', '#']).next()?)?;
         let path = path.strip_prefix('/')?;
         let below = |folder: &str| path.strip_prefix(folder);
-        let (root, path) = match (below("lodger/"), below("local-model/"), &self.local_model) {
+        let (root, path) = match (below("lodger/"), below("docs/"), below("local-model/"), &self.local_model)
+        {
             (Some(inside), ..) => (&self.pkg, inside),
-            (_, Some(inside), Some(model)) => (model, inside),
+            (_, Some(inside), ..) => (&self.docs, inside),
+            (.., Some(inside), Some(model)) => (model, inside),
             _ => (&self.www, path),
         };
         let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
@@ -191,6 +201,7 @@ mod tests {
             ("www/index.html", "<head></head><p>bench"),
             ("www/a b.css", "p{}"),
             ("pkg/lodger.wasm", "\0asm"),
+            ("docs/start/html.html", "<p>page"),
             ("model/model.gguf", "GGUF"),
         ] {
             let path = root.join(file);
@@ -198,7 +209,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         fs::write(root.join("secret"), "secret").unwrap();
-        let mut server = Server::bind(0, root.join("www"), root.join("pkg")).unwrap();
+        let mut server = Server::bind(0, root.join("www"), root.join("pkg"), root.join("docs")).unwrap();
         if local_model {
             server = server.with_local_model(root.join("model"));
         }
@@ -260,11 +271,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_the_two_folders_is_served() {
+    fn the_documents_lie_under_docs_with_a_policy_of_their_own() {
+        let answer = get("GET /docs/start/html.html HTTP/1.1\r\n\r\n");
+        assert!(answer.ends_with("\r\n\r\n<p>page"), "{answer}");
+        assert!(answer.contains(POLICY_OF_DOCUMENTS), "{answer}");
+        assert!(!get("GET / HTTP/1.1\r\n\r\n").contains(POLICY_OF_DOCUMENTS));
+    }
+
+    #[test]
+    fn nothing_outside_the_folders_is_served() {
         for target in [
             "/../secret",
             "/%2e%2e/secret",
             "/lodger/../../secret",
+            "/docs/../secret",
             "//etc/passwd",
             "/lodger//etc/passwd",
             "/%",
@@ -278,9 +298,10 @@ mod tests {
 
     #[test]
     fn a_busy_port_is_named() {
-        let first = Server::bind(0, PathBuf::new(), PathBuf::new()).unwrap();
+        let first = Server::bind(0, PathBuf::new(), PathBuf::new(), PathBuf::new()).unwrap();
         let port = first.listener.local_addr().unwrap().port();
-        let error = Server::bind(port, PathBuf::new(), PathBuf::new()).err().unwrap().to_string();
+        let error =
+            Server::bind(port, PathBuf::new(), PathBuf::new(), PathBuf::new()).err().unwrap().to_string();
         assert!(error.contains(&port.to_string()) && error.contains("--port"), "{error}");
     }
 }

@@ -128,7 +128,7 @@ export class ConversationPanel extends Component {
           <p class="muted small-text" id="questions-label">${pages.empty ? "Or try a question: it loads the samples first" : "Questions to try"}</p>
           ${QUESTIONS.map((q) => html`<button type="button" class="question" data-action="ask" data-question=${q}>${icon("chat")}<span>${q}</span></button>`)}
         </div>
-        <p class="muted small-text">For developers: <a href="./examples/own-tool.html" target="_blank">a tool of your own, in ten lines</a>, and <a href=${`./examples/viewer.html?workspace=${encodeURIComponent(this.agent.workspace.name)}`} target="_blank">a viewer of this one</a></p>
+        <p class="muted small-text">For developers: <a href="./examples/own-tool.html" target="_blank">a tool of your own, in ten lines</a>, <a href=${`./examples/viewer.html?workspace=${encodeURIComponent(this.agent.workspace.name)}`} target="_blank">a viewer of this one</a>, and <a href="./docs/" target="_blank">the documents</a></p>
       </div>
     `;
   }

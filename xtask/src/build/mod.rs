@@ -17,7 +17,7 @@ mod wasm;
 
 use crate::command::{Cmd, npm_bin, npm_ci, say};
 use crate::measured;
-use crate::project::Project;
+use crate::project::{Project, files};
 use crate::stamp::{Stamp, digest};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -54,13 +54,13 @@ pub fn package(project: &Project, profile: Profile, record: bool) -> Result<()> 
 
 /// For commands that need the package and do not judge it. A debug build that someone is working with is good enough.
 pub fn ensure(project: &Project) -> Result<()> {
-    if fresh(project, Profile::Debug)? { Ok(()) } else { make(project, Profile::Release) }
+    if fresh(project, Profile::Debug)? { package::texts(project) } else { make(project, Profile::Release) }
 }
 
 fn make(project: &Project, profile: Profile) -> Result<()> {
     if fresh(project, profile)? {
         say("pkg/ is up to date");
-        return Ok(());
+        return package::texts(project);
     }
     let started = Instant::now();
     stamp(project).clear();
@@ -79,6 +79,7 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
     };
     let modules = modules::bundle(project, profile, &bindings.glue, &parts.build)?;
     package::assemble(project, &modules, &parts)?;
+    package::texts(project)?;
     let weight = parts.parts.iter().map(|(_, part)| part.len()).sum::<usize>() + parts.main.len();
     fs::write(report(project), rooms::report(project, &named, weight)?)?;
     stamp(project).set(&digests(project, profile)?)?;
@@ -128,14 +129,15 @@ fn fresh(project: &Project, profile: Profile) -> Result<bool> {
     Ok(stamp(project).holds(&digests(project, profile)?))
 }
 
-/// What the package is made from, and the package itself: one that was changed by hand is stale too.
+/// What the package is made from, and the package itself: one that was changed by hand is stale too. Its texts are not in it.
 fn digests(project: &Project, profile: Profile) -> Result<String> {
-    let mut sources: Vec<_> =
+    let sources: Vec<_> =
         ["Cargo.toml", "Cargo.lock", "src", "js", "xtask"].map(|p| project.root.join(p)).into();
-    sources.extend(package::TEXTS.map(|text| project.root.join(text)));
     let profile = match profile {
         Profile::Release => "release",
         Profile::Debug => "debug",
     };
-    Ok(format!("{profile} {} {}", digest(&sources)?, digest(&[project.pkg()])?))
+    let made: Vec<_> =
+        files(&project.pkg())?.into_iter().filter(|file| !package::is_text(project, file)).collect();
+    Ok(format!("{profile} {} {}", digest(&sources)?, digest(&made)?))
 }

@@ -22,7 +22,14 @@ pub fn room_file(room: &str, build: &str) -> String {
 pub const MODELS: &str = "src/model/models.json";
 
 /// Files at the root that the package has as well.
-pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+const TEXTS: [&str; 4] = ["README.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// The pages of the documents by group, in their order; the site has the same menu.
+const MENU: &str = "docs/menu.json";
+
+/// What a coding agent reads first, and the list of all pages.
+const SKILL: &str = "SKILL.md";
+const INDEX: &str = "llms.txt";
 
 /// What stands between these in the README is about the repository: it links to files that the package has not.
 const ONLY_HERE: [&str; 2] = ["<!-- only here, not in the npm package -->\n", "<!-- end -->\n"];
@@ -45,11 +52,6 @@ pub fn assemble(project: &Project, modules: &Path, parts: &Parts) -> Result<()> 
             "js/{name}.d.ts is missing: the package's `exports` name it"
         );
     }
-    for text in TEXTS {
-        let read =
-            fs::read_to_string(project.root.join(text)).with_context(|| format!("{text} is missing"))?;
-        fs::write(pkg.join(text), for_npm(&read))?;
-    }
     fs::copy(project.root.join(MODELS), pkg.join("models.json")).context("models.json is missing")?;
     fs::write(pkg.join(WASM_FILE), &parts.main)?;
     fs::create_dir_all(pkg.join(ROOMS))?;
@@ -59,6 +61,74 @@ pub fn assemble(project: &Project, modules: &Path, parts: &Parts) -> Result<()> 
     fs::write(pkg.join(notices::FILE), notices::notices(project)?)?;
     fs::write(pkg.join("package.json"), manifest(project))?;
     Ok(())
+}
+
+/// Whether a file of the package is one that `texts` writes.
+pub fn is_text(project: &Project, file: &Path) -> bool {
+    file.strip_prefix(project.pkg()).is_ok_and(|name| {
+        let root = TEXTS.iter().chain(&[SKILL, INDEX]).any(|text| name == Path::new(text));
+        root || name.starts_with("docs")
+    })
+}
+
+/// Writes what the package has to read. That needs no build, so it is done anew each time.
+pub fn texts(project: &Project) -> Result<()> {
+    let pkg = project.pkg();
+    let read = |name: &str| {
+        fs::read_to_string(project.root.join(name)).with_context(|| format!("{name} is missing"))
+    };
+    for text in TEXTS {
+        fs::write(pkg.join(text), for_npm(&read(text)?))?;
+    }
+    fs::write(pkg.join(SKILL), read(&format!("docs/{SKILL}"))?)?;
+    let docs = pkg.join("docs");
+    if docs.exists() {
+        fs::remove_dir_all(&docs).with_context(|| format!("cannot empty {}", docs.display()))?;
+    }
+    let menu: Vec<Group> = groups(&read(MENU)?)?;
+    let mut index = format!("# Lodger\n\n> {}\n", project.description);
+    let first = Group { text: "Overview".into(), pages: vec!["index".into()] };
+    for Group { text, pages } in std::iter::once(first).chain(menu) {
+        index.push_str(&format!("\n## {text}\n\n"));
+        for page in pages {
+            let name = format!("docs/{page}.md");
+            let text = read(&name)?;
+            let (title, description) =
+                said(&text).with_context(|| format!("{name} has no title or no description"))?;
+            index.push_str(&format!("- [{title}]({name}): {description}\n"));
+            let file = pkg.join(&name);
+            fs::create_dir_all(file.parent().unwrap_or(&pkg))?;
+            fs::write(file, for_npm(&text))?;
+        }
+    }
+    index.push_str(
+        "\n## Types\n\n- [index.d.ts](index.d.ts): the public surface with every shape, unit and error.\n",
+    );
+    fs::write(pkg.join(INDEX), index).map_err(Into::into)
+}
+
+/// Pages that the menu has under one word.
+struct Group {
+    text: String,
+    pages: Vec<String>,
+}
+
+fn groups(menu: &str) -> Result<Vec<Group>> {
+    let menu: serde_json::Value = serde_json::from_str(menu).with_context(|| format!("{MENU} is no JSON"))?;
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let group = |group: &serde_json::Value| {
+        let pages = group["pages"].as_array()?.iter().map(text).collect::<Option<_>>()?;
+        Some(Group { text: text(&group["text"])?, pages })
+    };
+    menu.as_array()
+        .and_then(|menu| menu.iter().map(group).collect())
+        .with_context(|| format!("{MENU} lists no pages"))
+}
+
+/// The title of a page and its description in one sentence.
+fn said(page: &str) -> Option<(&str, &str)> {
+    let line = |mark: &str| page.lines().find_map(|line| line.strip_prefix(mark));
+    Some((line("# ")?, line("description: ")?))
 }
 
 /// The text without what is about the repository only.
@@ -104,7 +174,7 @@ fn manifest(project: &Project) -> String {
   "types": "./index.d.ts",
   "peerDependencies": {{ "@wllama/wllama": "^3.8.0" }},
   "peerDependenciesMeta": {{ "@wllama/wllama": {{ "optional": true }} }},
-  "files": ["*.js", "*.js.map", "*.d.ts", "models.json", "lodger.wasm", "rooms/*.wasm", "LICENSE-MIT", "LICENSE-APACHE", "{}"]
+  "files": ["*.js", "*.js.map", "*.d.ts", "models.json", "lodger.wasm", "rooms/*.wasm", "docs", "llms.txt", "SKILL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE", "{}"]
 }}
 "#,
         notices::FILE

@@ -165,13 +165,16 @@ mod tests {
         assert_eq!(read_by("www/src/app.ts"), ["workbench types", "workbench"]);
         assert_eq!(read_by("pkg-tests/suites/wire.mjs"), ["package", "workbench"]);
         assert_eq!(read_by("pkg-tests/README.md"), ["core"]);
+        assert_eq!(read_by("docs/guides/tools.md"), ["core", "size", "package", "documents"]);
+        assert_eq!(read_by("docs/decisions/README.md"), ["core"]);
+        assert_eq!(read_by("docs/start/rust.md").len(), 9);
         assert_eq!(read_by("webdriver.json"), ["Chromium", "Firefox"]);
         assert_eq!(read_by("fuzz/corpus/sse/a"), ["fuzz lints", "core"]);
         assert_eq!(read_by("LICENSE-MIT"), ["size", "package", "workbench"]);
         assert_eq!(read_by("src.rs"), ["format"]);
         assert!(read_by("new-place/file").is_empty());
         // All but the judges, who know nothing of the crate, and what only reads another language.
-        let others = ["judges of JSON Schema", "xtask", "types", "workbench types"];
+        let others = ["judges of JSON Schema", "xtask", "types", "documents", "workbench types"];
         assert_eq!(read_by("src/run/machine/next.rs").len(), all - others.len());
         assert!(others.iter().all(|other| !read_by("src/run/machine/next.rs").contains(other)));
     }

@@ -7,6 +7,7 @@ use super::{Effort, Part, tools};
 use crate::build;
 use crate::command::{Cmd, cargo, npm, npm_bin, npm_ci, say};
 use crate::demo;
+use crate::docs;
 use crate::local_model;
 use crate::project::{Project, WASM, files};
 use anyhow::{Context, Result, ensure};
@@ -24,7 +25,8 @@ pub struct Suite {
     pub quick: bool,
     /// It draws at random: the effort is how often.
     pub draws: bool,
-    /// Files of the repository; folders with all that is in them, but for documents; `*.x`, all files of this kind.
+    /// Files of the repository; folders with all that is in them, but for documents; `folder/*.md`, these documents;
+    /// `*.x`, all files of this kind.
     /// What runs all suites, `RUNNER`, is in none of these lists.
     pub(super) reads: &'static [&'static [&'static str]],
     /// What it reads that is not in the repository.
@@ -65,9 +67,23 @@ pub enum Work {
 const RUNNER: &[&str] = &[".ci", ".gitignore", "xtask"];
 /// The crate as Cargo builds it, with the modules that it imports.
 const CRATE: &[&str] = &["Cargo.toml", "Cargo.lock", ".cargo", "src", "js"];
-const LINTS: &[&str] = &["clippy.toml", "tests", "examples", "README.md"];
+const LINTS: &[&str] = &["clippy.toml", "tests", "examples", "docs/start/rust.md"];
 /// What the package is made from, besides the crate.
-const PACKAGE: &[&str] = &["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+const PACKAGE: &[&str] = &["README.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"];
+/// The pages that readers get, in the package and as a site.
+const PAGES: &[&str] = &[
+    "docs/menu.json",
+    "docs/start/*.md",
+    "docs/guides/*.md",
+    "docs/concepts/*.md",
+    "docs/index.md",
+    "docs/errors.md",
+    "docs/security.md",
+    "docs/questions.md",
+    "docs/statuses.md",
+    "docs/models.md",
+    "docs/SKILL.md",
+];
 /// One of the judges of JSON Schema; the other comes from a registry whole.
 const AJV: &str = "tests/host/corpora/schema/ajv";
 
@@ -88,7 +104,7 @@ pub const CHECK: Suite = Suite {
 const RUST: &[Program] = &[Program::Rust];
 const NODE: &[Program] = &[Program::Node];
 
-pub static SUITES: [Suite; 17] = [
+pub static SUITES: [Suite; 18] = [
     Suite {
         name: "format",
         quick: true,
@@ -132,13 +148,13 @@ pub static SUITES: [Suite; 17] = [
     },
     Suite {
         name: "documentation",
-        reads: &[CRATE, &["README.md"]],
+        reads: &[CRATE, &["docs/start/rust.md"]],
         work: |project, _| Ok(doc(project, &[])),
         ..CHECK
     },
     Suite {
         name: "wasm documentation",
-        reads: &[CRATE, &["README.md"]],
+        reads: &[CRATE, &["docs/start/rust.md"]],
         work: |project, _| {
             build::wasm_target()?;
             Ok(doc(project, &["--target", WASM]))
@@ -208,7 +224,7 @@ pub static SUITES: [Suite; 17] = [
         quick: true,
         draws: true,
         // The lists of both sides are compared.
-        reads: &[&["js", "src"]],
+        reads: &[&["js", "src", "docs/errors.md"]],
         by: NODE,
         work: modules,
         ..CHECK
@@ -227,7 +243,7 @@ pub static SUITES: [Suite; 17] = [
         name: "size",
         part: Part::Package,
         lane: Lane::Node,
-        reads: &[CRATE, PACKAGE],
+        reads: &[CRATE, PACKAGE, PAGES],
         // A package that was changed by hand, or is gone, is made anew.
         outside: |project| vec![project.pkg()],
         by: &[Program::Rust, Program::Node],
@@ -240,10 +256,20 @@ pub static SUITES: [Suite; 17] = [
         lane: Lane::Node,
         count: Count::Last,
         draws: true,
-        reads: &[CRATE, PACKAGE, &["pkg-tests"]],
+        reads: &[CRATE, PACKAGE, PAGES, &["pkg-tests"]],
         outside: recordings,
         by: &[Program::Rust, Program::Node, Program::Chromium, Program::Firefox],
         work: package,
+        ..CHECK
+    },
+    // A link that leads nowhere fails it.
+    Suite {
+        name: "documents",
+        part: Part::Package,
+        lane: Lane::Node,
+        reads: &[PAGES, &["docs", "js"]],
+        by: NODE,
+        work: |project, _| docs::make(project).map(|()| Work::Done),
         ..CHECK
     },
     Suite {
@@ -299,9 +325,10 @@ impl Suite {
         let document = file.ends_with(".md");
         RUNNER.iter().chain(self.reads.iter().copied().flatten()).any(|place| {
             let within = |folder| Some(file.strip_prefix(folder)?.starts_with('/'));
-            match place.strip_prefix('*') {
-                Some(ending) => file.ends_with(ending),
-                None => file == *place || !document && within(place) == Some(true),
+            match (place.strip_prefix('*'), place.strip_suffix("/*.md")) {
+                (Some(ending), _) => file.ends_with(ending),
+                (_, Some(folder)) => document && within(folder) == Some(true),
+                _ => file == *place || !document && within(place) == Some(true),
             }
         })
     }

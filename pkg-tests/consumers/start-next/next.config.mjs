@@ -1,0 +1,4 @@
+import path from "node:path";
+
+// Files for a server that has them in a folder. `root`: Next itself is installed further up.
+export default { output: "export", basePath: "/work/consumers/start-next/out", turbopack: { root: path.resolve("../../..") } };

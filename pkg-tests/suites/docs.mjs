@@ -1,0 +1,243 @@
+// Every fenced block of the README and of the pages in `docs/`, as a reader would try it.
+//
+// An `html` block is a page in Chromium, and the named blocks of a start page are an app that its framework builds. What
+// such a page shows is the `text` block under it. A `js` block is checked against the package's types; with a `text` block under it
+// it runs too, and that is what it logs. `http` are the headers of the page in the next block. `json` is JSON. A block whose
+// name is a file in `consumers/` is that file. Rust is compiled by the crate. `LODGER_WRITE=1` writes what was shown into the pages.
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import path from "node:path";
+import ts from "typescript";
+import { consumer, exists, ROOT, sh, WORK } from "../lib/package.mjs";
+import { blocks, pages, prose, REPOSITORY } from "../lib/pages.mjs";
+
+const KINDS = ["html", "js", "ts", "jsx", "vue", "svelte", "rust", "sh", "http", "json", "text"];
+const bin = (name) => path.join(ROOT, "node_modules", ".bin", name);
+const place = ({ page, line }) => `${page}:${line}`;
+/** Pages with the form that `ARCHITECTURE` calls a guide: code first, short paragraphs, a recap. */
+const GUIDES = /^docs\/(start|guides|concepts)\//;
+
+/** How the app of a start page is built: the folder in `consumers/` that has the rest of it, as the framework's own template does. */
+const APPS = {
+  "docs/start/react.md": { folder: "start-react", build: viteBuilt("@vitejs/plugin-react", "default") },
+  "docs/start/vue.md": { folder: "start-vue", build: viteBuilt("@vitejs/plugin-vue", "default") },
+  "docs/start/svelte.md": { folder: "start-svelte", build: viteBuilt("@sveltejs/vite-plugin-svelte", "svelte") },
+  "docs/start/next.md": { folder: "start-next", build: nextBuilt },
+};
+
+function viteBuilt(plugin, name) {
+  return async (dir) => {
+    const [{ build }, { [name]: made }] = await Promise.all([import("vite"), import(plugin)]);
+    await build({ root: dir, base: "./", configFile: false, logLevel: "error", plugins: [made()] });
+    return path.join(dir, "dist");
+  };
+}
+
+async function nextBuilt(dir) {
+  await sh(bin("next"), ["build"], { cwd: dir, env: { ...process.env, NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" }, timeout: 90_000 });
+  return path.join(dir, "out");
+}
+
+/** The lines that a person sees, without those of the controls. */
+const shown = (page) => page.evaluate(() => {
+  const controls = new Set([...document.querySelectorAll("button")].map((button) => button.innerText.trim()));
+  return document.body.innerText.split("\n").map((line) => line.trim()).filter((line) => line && !controls.has(line));
+});
+
+/** Presses what the page says, and waits until the page shows what is written under it; in a writing run until it stands still. */
+async function use(page, { press, output }, handled) {
+  for (const name of press) {
+    const button = page.getByRole("button", { name, exact: true });
+    await button.waitFor({ state: "visible", timeout: 30_000 });
+    if (handled) await page.waitForFunction(() => [...document.forms].every((form) => form.onsubmit));
+    await button.click();
+  }
+  const wanted = output.code.split("\n").map((line) => line.trim()).filter(Boolean);
+  const until = Date.now() + (process.env.LODGER_WRITE ? 3_000 : 20_000);
+  for (;;) {
+    const seen = await shown(page);
+    if (JSON.stringify(seen) === JSON.stringify(wanted)) return;
+    if (Date.now() > until) return said(output, seen, wanted);
+    await page.waitForTimeout(50);
+  }
+}
+
+/** Compares, or in a writing run puts what was seen into the page. */
+async function said(output, seen, wanted = output.code.split("\n")) {
+  if (process.env.LODGER_WRITE && JSON.stringify(seen) !== JSON.stringify(wanted)) {
+    const file = path.join(REPOSITORY, output.page);
+    const lines = (await fs.readFile(file, "utf8")).split("\n");
+    const fresh = blocks({ name: output.page, text: lines.join("\n") });
+    const old = fresh.filter(({ kind }) => kind === "text")[output.index];
+    lines.splice(old.line, old.end - old.line - 1, ...seen);
+    return fs.writeFile(file, lines.join("\n"));
+  }
+  assert.deepEqual(seen, wanted, `what ${place(output)} says`);
+}
+
+/** Whether an installed tool, a file or a command of ours is behind each line of a shell block. */
+async function faultOf(line, { pkg, manifest, usage }) {
+  const words = line.split(/\s+#/)[0].trim().split(/\s+/);
+  const has = (name) => name === "lodger" || /^lodger-.*\.tgz$/.test(name) || name in manifest.devDependencies;
+  const [program, verb, ...rest] = words;
+  if (program === "npm" && verb === "install") return rest.filter((name) => !name.startsWith("-")).find((name) => !has(name));
+  if (program === "npm" && verb === "create") return /^(vite|next-app)@latest$/.test(rest[0]) ? undefined : rest[0];
+  if (program === "npm" && verb === "pack") return undefined;
+  if (program === "npx") return (await exists(bin(verb))) ? undefined : verb;
+  if (program === "cp") return (await exists(path.join(pkg.dir, "..", rest[0].replace(/^node_modules\//, "")))) ? undefined : rest[0];
+  if (program === "cargo" && verb === "xtask") return usage.includes(`\n  ${rest[0]} `) ? undefined : `cargo xtask ${rest[0]}`;
+  if (program === "cargo" && verb === "add") return /^(lodger|serde_json)$/.test(rest[0]) ? undefined : rest[0];
+  if (program === "cargo" && verb === "run") return (await exists(path.join(REPOSITORY, "examples", `${rest[1]}.rs`))) ? undefined : rest.join(" ");
+  return line;
+}
+
+/** What the compiler says of these blocks, each a module of its own beside what `data/docs.d.ts` declares of the reader's page. */
+async function typed(pkg, name, list) {
+  const dir = await consumer(pkg, name, ["types"]);
+  const prelude = path.join(dir, "docs.d.ts");
+  await fs.copyFile(path.join(ROOT, "data", "docs.d.ts"), prelude);
+  const at = new Map();
+  for (const [index, block] of list.entries()) {
+    const file = path.join(dir, `block-${index}.${block.kind === "js" ? "mjs" : block.kind}`);
+    await fs.writeFile(file, `${block.code}\nexport {};\n`);
+    at.set(file, block);
+  }
+  const options = { strict: true, noImplicitAny: false, allowJs: true, checkJs: true, noEmit: true, skipLibCheck: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler, jsx: ts.JsxEmit.ReactJSX, resolveJsonModule: true, lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"], types: [] };
+  const program = ts.createProgram([prelude, ...at.keys()], options);
+  return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+    const block = file && at.get(path.normalize(file.fileName));
+    const line = file ? file.getLineAndCharacterOfPosition(start).line + 1 : 0;
+    return `${block ? `${block.page}:${block.line + line}` : file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
+  });
+}
+
+// Its apps are built in folders that its tests share.
+export const together = true;
+
+export default async function (test) {
+  const all = await pages();
+  const found = all.flatMap((page) => blocks(page));
+  for (const page of new Set(found.map(({ page }) => page))) found.filter((block) => block.page === page && block.kind === "text").forEach((block, index) => { block.index = index; });
+  const outputs = new Set(found.map(({ output }) => output));
+  const isApp = ({ page, name }) => page in APPS && name;
+
+  test("each block is of a known kind, and something looks at it", async () => {
+    const library = await fs.readFile(path.join(REPOSITORY, "src", "lib.rs"), "utf8");
+    const lost = found.filter(({ kind, page, name, output, ...block }, index) => {
+      if (kind === "text") return !outputs.has(found[index]);
+      if (kind === "rust") return !library.includes(`include_str!("../${page}")`);
+      if (["vue", "svelte", "jsx"].includes(kind)) return !(page in APPS && name) && kind !== "jsx";
+      if (kind === "html") return !output && /<script type="module"/.test(block.code);
+      return !KINDS.includes(kind);
+    });
+    assert.deepEqual(lost.map((block) => `${place(block)}: ${block.kind || "no kind"}`), []);
+    assert.ok(found.length > 100, `${found.length} blocks`);
+  });
+
+  test("what is JSON reads as JSON, and what is a consumer's file is that file", async () => {
+    for (const block of found) {
+      if (block.kind === "json") assert.doesNotThrow(() => JSON.parse(block.code), place(block));
+      if (block.name?.startsWith("consumers/")) assert.equal(`${block.code}\n`, await fs.readFile(path.join(ROOT, block.name), "utf8"), place(block));
+    }
+  });
+
+  test("what a shell is told to run exists", async (t) => {
+    const manifest = JSON.parse(await fs.readFile(path.join(ROOT, "package.json"), "utf8"));
+    const usage = await fs.readFile(path.join(REPOSITORY, "xtask", "src", "main.rs"), "utf8");
+    for (const block of found.filter(({ kind }) => kind === "sh")) {
+      for (const line of block.code.split("\n").filter((line) => line.trim())) {
+        assert.equal(await faultOf(line, { pkg: t.env.pkg, manifest, usage }), undefined, `${place(block)}: ${line}`);
+      }
+    }
+  });
+
+  test("scripts fit the package's types", async (t) => {
+    const scripts = found.filter((block) => ["js", "ts", "jsx"].includes(block.kind) && !isApp(block) && !block.name?.startsWith("consumers/"));
+    assert.deepEqual(await typed(t.env.pkg, "docs-types", scripts), []);
+    t.note(`${scripts.length} blocks`);
+  });
+
+  test("the compiler refuses what the package has not", async (t) => {
+    const wrong = [{ page: "here", line: 0, kind: "js", code: "await ws.startAgent({ system: 'x' });" }, { page: "here", line: 2, kind: "js", code: "ws.sendMesage('x');" }];
+    assert.deepEqual((await typed(t.env.pkg, "docs-wrong", wrong)).map((fault) => fault.split(": ")[0]), ["here:1", "here:3"]);
+  });
+
+  for (const block of found.filter(({ kind, output }) => kind === "js" && output)) {
+    test(`${place(block)}: what it logs`, async (t) => {
+      const at = t.env.site.serve(`/docs-block-${found.indexOf(block)}.js`, block.code, {}, "text/javascript; charset=utf-8");
+      const page = await t.tab();
+      const seen = await page.evaluate(async (at) => {
+        const lines = [];
+        console.log = (...values) => lines.push(...values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(" ").split("\n"));
+        await import(at);
+        return lines;
+      }, at);
+      await said(block.output, seen);
+    });
+  }
+
+  for (const block of found.filter(({ kind }) => kind === "html")) {
+    test(`${place(block)}: a page`, async (t) => {
+      const { site, pkg } = t.env;
+      const [room] = (await fs.readdir(path.join(pkg.dir, "rooms"))).filter((file) => file.startsWith("anthropic."));
+      const before = found[found.indexOf(block) - 1];
+      const headers = before?.kind === "http" && before.page === block.page ? Object.fromEntries(before.code.split("\n").map((line) => line.split(/: (.*)/s))) : {};
+      const imports = /importmap/.test(block.code) ? "" : `<script type="importmap">${JSON.stringify({ imports: site.imports })}</script>`;
+      site.serve("/favicon.ico", "", {}, "image/x-icon");
+      const code = `${/^<!doctype html>\n/.exec(block.code) ?? ""}${imports}${block.code.replace(/^<!doctype html>\n/, "")}`.replace("anthropic.NUMBER", room.replace(/\.wasm$/, ""));
+      const at = site.serve(`/docs-page-${found.indexOf(block)}.html`, code, headers);
+      const lost = [];
+      const page = await t.tab({ path: "/blank.html", wait: false });
+      page.on("response", (response) => { if (response.status() >= 400) lost.push(response.url()); });
+      await page.goto(site.url + at);
+      if (block.output) await use(page, block, true);
+      else await page.waitForLoadState("networkidle");
+      assert.deepEqual(lost, []);
+      assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+    });
+  }
+
+  for (const [page, { folder, build }] of Object.entries(APPS)) {
+    test(`${page}: its app`, async (t) => {
+      const dir = await consumer(t.env.pkg, folder);
+      const parts = found.filter((block) => block.page === page && block.name);
+      for (const { name, code } of parts) {
+        await fs.mkdir(path.dirname(path.join(dir, name)), { recursive: true });
+        await fs.writeFile(path.join(dir, name), `${code}\n`);
+      }
+      const out = await build(dir);
+      const tab = await t.tab({ path: `/work/${path.relative(WORK, out)}/index.html`, wait: false });
+      await use(tab, parts.find(({ output }) => output), false);
+      assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+    });
+  }
+
+  test("a guide has code on its first screen, short paragraphs and a recap", () => {
+    const faults = [];
+    for (const { name, text } of all.filter(({ name }) => GUIDES.test(name))) {
+      const lines = text.replace(/^---\n[^]*?\n---\n/, "").split("\n");
+      if (!lines.slice(0, 20).some((line) => line.startsWith("```"))) faults.push(`${name}: no code in its first 20 lines`);
+      if (!/^## Recap$/m.test(text)) faults.push(`${name}: no recap`);
+      if (!/^---\ndescription: [^:\n]+\.\n---\n\n# /.test(text)) faults.push(`${name}: no description`);
+    }
+    for (const { name, text } of all.filter(({ name }) => name.startsWith("docs/"))) {
+      for (const paragraph of prose(text).split(/\n\s*\n|\n(?=- |\d+\. )/).filter((part) => !/^\s*[#|<]/.test(part))) {
+        const sentences = paragraph.replace(/`[^`]*`/g, "code").split(/[.!?]["')*]*(?:\s|$)/).filter((sentence) => /\w/.test(sentence)).length;
+        if (sentences > 3) faults.push(`${name}: ${sentences} sentences in a paragraph: ${paragraph.trim().slice(0, 60)}`);
+      }
+    }
+    assert.deepEqual(faults, []);
+  });
+
+  test("the menu has each page, and no other", async () => {
+    const menu = JSON.parse(await fs.readFile(path.join(REPOSITORY, "docs", "menu.json"), "utf8")).flatMap(({ pages }) => pages.map((page) => `docs/${page}.md`));
+    const pages = all.map(({ name }) => name).filter((name) => name.startsWith("docs/") && !/^docs\/(index|SKILL)\.md$/.test(name));
+    assert.deepEqual(menu.toSorted(), pages.toSorted());
+  });
+
+  test("the README fits on three screens", () => {
+    const { text } = all.find(({ name }) => name === "README.md");
+    assert.ok(text.split("\n").length <= 151, `${text.split("\n").length - 1} lines`);
+  });
+}
