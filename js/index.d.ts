@@ -737,8 +737,9 @@ export interface SendOptions<S = unknown> extends Overrides {
    */
   replaces?: string;
   /**
-   * What the answer has to be: a JSON Schema (2020-12) of an object, or a Standard Schema that can give one (zod 4,
-   * ArkType), whose own `validate` then has the last word. The model may call tools first; the text that it ends with is
+   * What the answer has to be: a JSON Schema (2020-12), or a Standard Schema that can give one (zod 4.2, ArkType; zod/mini by
+   * `z.toJSONSchema`, valibot by `toStandardJsonSchema`, Effect by `Schema.toStandardJSONSchemaV1`), whose own `validate` then has the
+   * last word. What is no object, as a list or one of some words, is asked for in an object and taken out again. The model may call tools first; the text that it ends with is
    * judged. If that does not fit, the model is told why and answers once more; if that does not fit either, the run fails
    * with `invalid_output`. After a reload, and in a run with which `resume()` goes on after a failed one,
    * a Standard Schema is gone, and the JSON Schema decides.
@@ -997,7 +998,7 @@ export interface Tool<S = JsonSchema> {
   /** Whether a call that was lost took effect: its result, or `null`. Asked before `onResume` counts. */
   lookup?(args: OutputOf<S>, context: { toolCallId: string }): { result: unknown } | null | Promise<{ result: unknown } | null>;
 }
-/** A Standard Schema that can give a JSON Schema: by the standard (zod 4.2), or by a method of its own (zod 4, ArkType). */
+/** A Standard Schema that can give a JSON Schema: by the standard (zod 4.2, ArkType, valibot, Effect), or by a method of its own. One without `validate` leaves it to the JSON Schema. */
 export type SchemaWithJson = StandardSchema<any> & ({ readonly "~standard": { readonly jsonSchema: object } } | { toJSONSchema(): unknown } | { toJsonSchema(): unknown });
 
 /**
@@ -1013,7 +1014,7 @@ export interface StandardSchema<O = unknown> {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
-    readonly validate: (value: unknown) => unknown;
+    readonly validate?: (value: unknown) => unknown;
     readonly types?: { readonly input: unknown; readonly output: O } | undefined;
   };
 }

@@ -182,11 +182,15 @@ export class Workspace extends EventTarget {
       return run;
     }
     const standard = schema?.["~standard"] && standardSchema(schema, ANSWER);
-    const json = JSON.stringify(this.#checked(standard?.json ?? schema, "schema", "invalid_schema"));
-    const validate = standard && this.#functions.addOnce(standard.wrong);
+    let json = this.#checked(standard?.json ?? schema, "schema", "invalid_schema");
+    // Providers take objects only.
+    const wraps = json?.type === undefined ? json?.enum ?? json?.const ?? json?.anyOf ?? json?.oneOf : json.type !== "object";
+    if (wraps) json = (await late(import("./root.js"))).wrapped(json);
+    json = JSON.stringify(json);
+    const validate = standard?.wrong && this.#functions.addOnce(standard.wrong);
     try {
       // As text: models write members in its order, which no map keeps.
-      const run = await this.#accept(command, { ...args, schema: { json, validate } }, { blobs, read: standard?.output, signal });
+      const run = await this.#accept(command, { ...args, schema: { json, validate, ...(wraps && { wraps: true }) } }, { blobs, read: standard?.output, signal });
       if (signal && run) this.#bind(signal, run);
       if (validate) Promise.resolve(run?.result).then(() => this.#functions.remove(validate));
       return run;
@@ -321,7 +325,7 @@ export class Workspace extends EventTarget {
     // A method keeps its object; without one it is `undefined`, which the host reads as "a person answers".
     const give = (fn, call) => fn && this.#functions.addOnce((call ?? fn).bind(tool));
     // What the schema makes of the arguments is never stored: it is made anew for each function that gets them.
-    const read = (fn) => (standard && fn ? async (given, context) => fn.call(tool, await standard.output(given), context) : undefined);
+    const read = (fn) => (standard?.output && fn ? async (given, context) => fn.call(tool, await standard.output(given), context) : undefined);
     const registration = { args: { ...args, ...each((fn) => give(fn, read(fn))), validate: give(standard?.wrong) } };
     const before = this.#registrations.get(name);
     this.#registrations.set(name, registration);
@@ -963,7 +967,8 @@ function standardSchema(schema, { what, whole, wrong: begins, code }) {
   const standard = schema["~standard"];
   const give = standard.jsonSchema?.input ? () => standard.jsonSchema.input({ target: "draft-2020-12" }) : (schema.toJSONSchema ?? schema.toJsonSchema)?.bind(schema);
   if (!give) {
-    throw failure("invalid_schema", `The ${what} (${standard.vendor}) has no JSON Schema for the model.`, "Give one that has (zod 4.2, ArkType), or a JSON Schema made from it.");
+    const how = { zod: "z.toJSONSchema(schema)", valibot: "toStandardJsonSchema(schema) of @valibot/to-json-schema", effect: "Schema.toStandardJSONSchemaV1(schema)" };
+    throw failure("invalid_schema", `The ${what} (${standard.vendor}) has no JSON Schema for the model.`, `Give ${how[standard.vendor] ?? "what its library makes a JSON Schema of it with"}.`);
   }
   const json = () => {
     try {
@@ -972,6 +977,8 @@ function standardSchema(schema, { what, whole, wrong: begins, code }) {
       throw failure("invalid_schema", `The ${what} (${standard.vendor}) gives no JSON Schema: ${error?.message ?? error}`, "Leave out what JSON Schema cannot say.");
     }
   };
+  // Some only say what they are: then the JSON Schema decides.
+  if (!standard.validate) return { json: json() };
   const validate = async (value) => {
     const result = await standard.validate(value);
     const { issues } = result ?? {};

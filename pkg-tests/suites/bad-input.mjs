@@ -301,7 +301,7 @@ function standard(test) {
     for (const [code, message, hint] of seen.found) {
       assert.equal(code, "invalid_schema");
       assert.match(message, /"t".*acme/);
-      assert.match(hint, /zod 4\.2/);
+      assert.match(hint, /its library/);
     }
     assert.equal(seen.left, false);
   });

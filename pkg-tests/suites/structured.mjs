@@ -1,7 +1,10 @@
 // Answers that have to fit a schema, in Chromium over real HTTP: by each wire's own member, by a tool, by a model of
 // the page's own. What does not fit, a Standard Schema, reloads, bad schemas.
 import assert from "node:assert/strict";
+import path from "node:path";
+import { build } from "esbuild";
 import { checkRun } from "../lib/events.mjs";
+import { ROOT, WORK } from "../lib/package.mjs";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -44,7 +47,63 @@ const WIRES = {
   ollama: [{ kind: "ollama", model: "m" }, SAYS.ollama, (body) => body.format && { schema: body.format }],
 };
 
+/** What each library gives for `{ n: 1 to 9 }`, and for a list of such: where it can, its own rules decide too. */
+const LIBRARIES = `
+  import * as v from "valibot";
+  import { toStandardJsonSchema } from "@valibot/to-json-schema";
+  import { type } from "arktype";
+  import { Schema } from "effect";
+  import * as z from "zod";
+  import * as mini from "zod/mini";
+  import * as z41 from "zod41";
+  const effect = Schema.Struct({ n: Schema.Finite });
+  const both = (schema) => Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema));
+  const of = (s) => ({ valibot: toStandardJsonSchema(s.v), ark: s.ark, effect: both(s.effect), "effect, its JSON Schema": Schema.toStandardJSONSchemaV1(s.effect), zod: s.z, "zod/mini": z.toJSONSchema(s.mini), "zod 4.1": z41.toJSONSchema(s.z41) });
+  const one = { v: v.object({ n: v.number() }), ark: type({ n: "number" }), effect, z: z.object({ n: z.number() }), mini: mini.object({ n: mini.number() }), z41: z41.object({ n: z41.number() }) };
+  export const objects = of(one);
+  export const lists = of({ v: v.array(one.v), ark: one.ark.array(), effect: Schema.Array(effect), z: z.array(one.z), mini: mini.array(one.mini), z41: z41.array(one.z41) });
+  export const none = { valibot: one.v, effect: Schema.toStandardSchemaV1(Schema.Struct({ n: Schema.Finite })), zod: one.mini, other: { "~standard": { version: 1, vendor: "other", validate: (value) => ({ value }) } } };
+`;
+
 export default function (test) {
+  test("schemas of each library: an object, a list in an object, the arguments of a tool; what has none says how to get one", async (t) => {
+    await build({ stdin: { contents: LIBRARIES, resolveDir: ROOT, loader: "js" }, outfile: path.join(WORK, "schemas.js"), bundle: true, format: "esm", logLevel: "error" });
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const { objects, lists, none } = await import("/work/schemas.js");
+      const { scriptedModel } = await import("lodger/testing");
+      const ws = await lodger.openWorkspace("libraries", { pageTools: false, storage: "memory" });
+      const seen = {};
+      const got = [];
+      for (const [name, schema] of Object.entries(objects)) {
+        ws.tools.register({ name: "take", description: "Takes it.", inputSchema: schema, execute: (args) => { got.push(args); return "taken"; } }, { replace: true });
+        const model = scriptedModel([{ tool: "take", args: { n: 2 } }, '{"n":3}', '{"value":[{"n":4}]}', '{"value":[{"n":"x"}]}', '{"value":[{"n":5}]}']);
+        await ws.stopAgent().catch(() => {});
+        await ws.startAgent({ provider: model });
+        const one = (await ws.run("One.", { schema })).value;
+        const list = (await ws.run("All.", { schema: lists[name] })).value;
+        const mended = (await ws.run("All again.", { schema: lists[name] })).value;
+        seen[name] = [got.pop(), one, list, mended];
+      }
+      const refused = Object.fromEntries(Object.entries(none).map(([name, inputSchema]) => {
+        try { ws.tools.register({ name: "x", description: "x", inputSchema, execute: () => 1 }); } catch ({ code, message, hint }) { return [name, [code, message, hint]]; }
+        return [name, "taken"];
+      }));
+      const tree = { $defs: { node: { type: "object", properties: { kids: { $ref: "#" } }, required: ["kids"] } }, type: "array", items: { $ref: "#/$defs/node" } };
+      await ws.stopAgent();
+      await ws.startAgent({ provider: scriptedModel(['{"value":[{"kids":[]}]}', '{"value":"red"}']) });
+      return T.plain({ seen, refused, tree: (await ws.run("A tree.", { schema: tree })).value, word: (await ws.run("A word.", { schema: { enum: ["red", "blue"] } })).value });
+    });
+    for (const [name, values] of Object.entries(seen.seen)) assert.deepEqual(values, [{ n: 2 }, { n: 3 }, [{ n: 4 }], [{ n: 5 }]], name);
+    assert.equal(Object.keys(seen.seen).length, 7);
+    for (const [name, [code, message, hint]] of Object.entries(seen.refused)) {
+      assert.equal(code, "invalid_schema", name);
+      assert.match(message, new RegExp(`\\(${name}\\) has no JSON Schema`));
+      assert.match(hint, { valibot: /toStandardJsonSchema/, effect: /toStandardJSONSchemaV1/, zod: /z\.toJSONSchema/, other: /its library/ }[name]);
+    }
+    assert.deepEqual([seen.tree, seen.word], [[{ kids: [] }], "red"]);
+  });
+
   for (const [name, [provider, says, formOf]] of Object.entries(WIRES)) {
     test(`${name}: by the wire's own member, and once more where it does not fit`, async (t) => {
       const route = await t.raw(says('{"n":0}'), says(JSON.stringify({ n: 3, unit: null })));
@@ -264,9 +323,9 @@ export default function (test) {
       const standard = (more) => ({ "~standard": { version: 1, vendor: "acme", validate: (value) => ({ value }), ...more } });
       const errors = {};
       for (const [name, schema] of Object.entries({
-        null: null, text: "{}", number: 7, list: [], array: { type: "array" }, keyword: { type: "object", required: "n" }, pattern: { properties: { a: { pattern: "(" } } },
+        null: null, text: "{}", number: 7, list: [], array: { type: "array", items: 7 }, keyword: { type: "object", required: "n" }, pattern: { properties: { a: { pattern: "(" } } },
         ref: { $ref: "https://example.org/schema" }, loop, fn: () => true, class: new (class Schema {})(),
-        silent: standard({}), throws: standard({ jsonSchema: { input() { throw new Error("a transform"); } } }), notObject: standard({ jsonSchema: { input: () => ({ type: "string" }) } }),
+        silent: standard({}), throws: standard({ jsonSchema: { input() { throw new Error("a transform"); } } }), inside: standard({ jsonSchema: { input: () => ({ type: "string", minLength: "x" }) } }),
       })) {
         errors[name] = await T.refused(() => ws.sendMessage("x", { schema }));
         errors[`run ${name}`] = await T.refused(() => ws.run("x", { schema }));

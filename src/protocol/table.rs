@@ -187,8 +187,8 @@ commands! {
     LetGo = row("letGo", "epoch?#").alone() => own();
     /// Interrupts every run, and stops the agent.
     StopAgent = row("stopAgent", "").stops() => again().invoked("stop_agent", "stopAgent()", "void");
-    /// Accepts what a person says, and begins a run. `schema` is `{ json, validate?: { "$fn": n } }`, its JSON as text, because
-    /// that keeps its order.
+    /// Accepts what a person says, and begins a run. `schema` is `{ json, validate?: { "$fn": n }, wraps? }`, its JSON as text,
+    /// because that keeps its order. `wraps`: the value is the only member, `value`.
     SendMessage =
         row("sendMessage", concat!("text replaces? metadata?* context? trusted?* sessionId? idempotencyKey? whenBusy? schema?* files?* ", overrides!()))
             .of(Session, Work).runs().files().asks().options()

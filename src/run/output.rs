@@ -20,6 +20,8 @@ use serde_json::Value;
 pub struct Output {
     /// The JSON Schema, as the text it came as: models write members in its order.
     pub schema: String,
+    /// Whether the schema is that of an object which an answer was put into: the value is its only member.
+    wraps: bool,
     /// The page's function that says whether an answer fits, in place of the schema; gone with its page.
     pub validate: Option<u32>,
     /// `None`: it cannot be used here, because there are no regular expressions.
@@ -28,7 +30,7 @@ pub struct Output {
 
 impl PartialEq for Output {
     fn eq(&self, other: &Output) -> bool {
-        self.schema == other.schema && self.validate == other.validate
+        self.schema == other.schema && self.validate == other.validate && self.wraps == other.wraps
     }
 }
 
@@ -40,7 +42,7 @@ fn compile(schema: &str, engine: &PatternEngine) -> Result<Schema, ErrorInfo> {
 }
 
 impl Output {
-    /// Reads `{ json, validate? }` as the client sends it. Gives what the journal keeps of it.
+    /// Reads `{ json, validate?, wraps? }` as the client sends it. Gives what the journal keeps of it.
     ///
     /// # Errors
     /// `invalid_schema`, naming the place in it.
@@ -51,19 +53,22 @@ impl Output {
             error
         })?;
         let validate = value.get("validate").and_then(|function| function.get("$fn")).cloned();
-        Ok(Object::new().text("json", &schema).maybe("validate", validate).done())
+        let wraps = value.get("wraps").cloned();
+        Ok(Object::new().text("json", &schema).maybe("validate", validate).maybe("wraps", wraps).done())
     }
 
     /// What the journal has kept.
     pub fn from_record(record: &Value, engine: &PatternEngine) -> Option<Output> {
         let schema = record.get("json")?.as_str()?.to_owned();
         let validate = record.get("validate").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-        Some(Output { compiled: compile(&schema, engine).ok(), schema, validate })
+        let wraps = record.get("wraps") == Some(&Value::Bool(true));
+        Some(Output { compiled: compile(&schema, engine).ok(), schema, validate, wraps })
     }
 
     /// The same for a run that goes on with this one: the page's function was given for this one alone.
     pub fn record(&self) -> Value {
-        Object::new().text("json", &self.schema).done()
+        let wraps = self.wraps.then_some(Value::Bool(true));
+        Object::new().text("json", &self.schema).maybe("wraps", wraps).done()
     }
 
     /// The value of an answer. `elsewhere`: whether it fits is not the JSON Schema's to say.
@@ -75,8 +80,9 @@ impl Output {
             |what: &str| ErrorInfo::new(Code::InvalidOutput, ["the answer does not fit: ", what].concat());
         let schema = self.compiled.as_ref().ok_or_else(|| wrong("its schema cannot be used here"))?;
         let value = read(answer).ok_or_else(|| wrong("it is no JSON"))?;
-        let Repaired { value, report, .. } = schema.coerce(value);
+        let Repaired { mut value, report, .. } = schema.coerce(value);
         match report.is_valid() || elsewhere || self.validate.is_some() {
+            true if self.wraps => Ok(value.get_mut("value").map(Value::take).unwrap_or_default()),
             true => Ok(value),
             false => Err(wrong(&find::replace(&report.told(), "the arguments", "the answer"))),
         }
@@ -160,6 +166,18 @@ mod tests {
             assert_eq!(error.code, Code::InvalidOutput);
             assert_eq!(error.message, ["the answer does not fit: ", what].concat(), "{texts:?}");
         }
+    }
+
+    #[test]
+    fn what_was_put_into_an_object_is_taken_out() {
+        let engine = PatternEngine::default();
+        let schema = json!({"type": "object", "properties": {"value": {"type": "array"}}, "required": ["value"]});
+        let given = json!({"json": schema.to_string(), "wraps": true});
+        let record = Output::parse(&given, &engine).unwrap();
+        let output = Output::from_record(&record, &engine).unwrap();
+        assert_eq!(output.value(&said(&["{\"value\":[1]}"]), false), Ok(json!([1])));
+        assert!(output.value(&said(&["[1]"]), false).is_err());
+        assert_eq!(Output::from_record(&output.record(), &engine), Some(output));
     }
 
     #[test]
