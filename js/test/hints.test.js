@@ -14,7 +14,11 @@ test("what is named of a configuration is what the types have", () => {
   assert.deepEqual(knows(option("provider.zzzzzz")).toSorted(), [...new Set(["kind", "preset", "model", ...members("ApiOptions"), ...members("CustomProvider")])].toSorted());
   assert.deepEqual(knows(option("permissions.zzzzzz")).toSorted(), members("Permissions").toSorted());
   const send = hintFor({ message: 'sendMessage does not know "zzzzzz"' });
-  assert.deepEqual(knows(send).toSorted(), [...members("SendOptions"), "text", "files", "metadata"].toSorted());
+  const overrides = members("Overrides");
+  assert.deepEqual(knows(send).toSorted(), [...members("SendOptions"), ...overrides, "text", "files", "metadata"].toSorted());
+  const known = (command) => knows(hintFor({ message: `${command} does not know "zzzzzz"` })).toSorted();
+  assert.deepEqual(known("sessions.configure"), overrides.toSorted());
+  assert.deepEqual(known("sessions.launch"), ["id", "displayName", "projectId", "messages", ...overrides].toSorted());
   for (const path of ["budgets.zzzzzz", "budgets.run.zzzzzz", "budgets.session.zzzzzz", "archive.zzzzzz", "retry.zzzzzz", "provider.timeouts.zzzzzz"]) assert.match(option(path), /^It knows: /, path);
 });
 
