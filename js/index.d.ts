@@ -564,6 +564,11 @@ export interface AgentConfig {
    * place of what was shown. Default true.
    */
   retry?: { cut?: boolean };
+  /**
+   * What a session is called that has no name: its first words, or with `auto` a title that its own provider is asked for once, after
+   * the first answer, as a task (`sessions.runOnce`, with a session of its own). It becomes the session's name. Default `words`.
+   */
+  title?: "auto" | "words";
   /** What happens to a run that a lost page left, in any session: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
   /**

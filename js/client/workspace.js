@@ -63,6 +63,7 @@ export class Workspace extends EventTarget {
   #status = STOPPED;
   #told = STOPPED; // the status that the last event told of
   #holder = false; // whether the agent runs in this tab
+  #titles; // what gives sessions their titles, where the page has asked for that
   #definitions = "[]";
   #registrations = new Map(); // name -> { args }
   #configFunctions = []; // what the agent's configuration may still call
@@ -138,12 +139,21 @@ export class Workspace extends EventTarget {
   // ---------------------------------------------------------------- the harness
 
   async startAgent(config) {
-    await this.#command("startAgent", this.#config(config ?? {}));
+    const args = this.#titled({ ...config });
+    await this.#command("startAgent", this.#config(args));
+  }
+
+  /** The rest of a configuration, once it has said how sessions are called: that is the matter of each tab. */
+  #titled({ title, ...config }) {
+    if (title === "auto") this.#titles ??= late(import("./title.js")).then(({ titled }) => titled(this, () => this.#holder), () => {});
+    else if (title === null || title === "words") this.#titles = void this.#titles?.then((stop) => stop?.());
+    else if (title !== undefined) throw failure("invalid_config", 'title must be "auto" or "words".');
+    return config;
   }
 
   async configureAgent(patch) {
     if (patch == null) throw failure("invalid_config", "configureAgent needs an object: what to change.");
-    await this.#command("configureAgent", this.#config(patch));
+    await this.#command("configureAgent", this.#config(this.#titled(patch)));
   }
 
   async stopAgent() {

@@ -18,7 +18,7 @@ const OURS = {
 const TIMEOUTS = ["connectMs", "firstByteMs", "silenceMs", "runMs"];
 /** The members of a configuration, by where they stand; a test holds them against `index.d.ts`. */
 const CONFIG = {
-  "": ["provider", "providers", "fallback", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions", "maxTurns", "toolTimeoutMs", "maxParallelTools", "capabilities", "processType", "permissions", "budgets", "skills", "models", "archive", "retry", "resume", "ifRunning"],
+  "": ["provider", "providers", "fallback", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions", "maxTurns", "toolTimeoutMs", "maxParallelTools", "capabilities", "processType", "permissions", "budgets", "skills", "models", "archive", "retry", "title", "resume", "ifRunning"],
   provider: ["kind", "preset", "apiKey", "auth", "headers", "credentials", "fetch", "baseUrl", "allowHttp", "apiVersion", "model", "timeouts", "stream"],
   "provider.timeouts": TIMEOUTS,
   permissions: ["default", "tools", "capabilities", "decide", "timeoutMs"],

@@ -5,7 +5,7 @@ import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
 export default function (test) {
-  onBothHosts(test, stores, unseen, taken);
+  onBothHosts(test, stores, unseen, taken, titles);
   searched(test);
 }
 
@@ -33,6 +33,30 @@ async function shows(pages, wanted) {
     }
     assert.deepEqual(seen, wanted);
   }
+}
+
+function titles(on) {
+  on("a session's own provider is asked for its title once, after the first answer, and each tab shows it", async (t, host) => {
+    const route = await t.raw(message("Here you are."), message('"A kettle for tea."\n\nIt is about a kettle.'), message("More."), message("Hello."), message("Greetings"));
+    const a = await open(t, host, { pageTools: false });
+    await start(a, route.base, { title: "auto" });
+    const b = await open(t, host, { pageTools: false });
+    await follows(b);
+    const pages = [await listed(a), await listed(b)];
+    await b.evaluate(async () => { await ws.sessions.launch({ id: "one", model: "model-one" }); await ws.run("Find me a kettle", { sessionId: "one" }); });
+    await shows(pages, { default: "default, idle", one: "A kettle for tea, idle, unread" });
+    await b.evaluate(() => ws.run("And more", { sessionId: "one" }));
+    await a.evaluate(async () => { await ws.sessions.launch({ id: "two", displayName: "Mine" }); await ws.run("Hi", { sessionId: "two" }); });
+    await shows(pages, { default: "default, idle", one: "A kettle for tea, idle, unread", two: "Mine, idle, unread" });
+    const models = route.requests.map(({ json }) => [json.model, JSON.stringify(json.system ?? "").includes("titles"), json.tools?.length ?? 0]);
+    assert.deepEqual(models.slice(0, 3), [["model-one", false, 0], ["model-one", true, 0], ["model-one", false, 0]]);
+    assert.equal(models.length, 4, "who has a name is not asked about");
+    await a.evaluate(() => ws.configureAgent({ title: "words" }));
+    await a.evaluate(async () => { await ws.sessions.launch({ id: "three" }); await ws.run("Three words here", { sessionId: "three" }); });
+    await shows(pages, { default: "default, idle", one: "A kettle for tea, idle, unread", two: "Mine, idle, unread", three: "Three words here, idle, unread" });
+    assert.equal(route.requests.length, 5);
+    assert.equal(await a.evaluate(async () => (await T.refused(() => ws.configureAgent({ title: "mine" }))).code), "invalid_config");
+  });
 }
 
 function stores(on) {

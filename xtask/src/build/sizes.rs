@@ -15,13 +15,13 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 255_700),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 282_550),
+    ("with a tool, on Anthropic", &["anthropic"], 255_850),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 282_700),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
-const LATER: [(&str, usize); 23] = [
+const LATER: [(&str, usize); 24] = [
     ("anthropic", 4_230),
     ("carry", 18_700),
     ("chat", 5_910),
@@ -38,6 +38,7 @@ const LATER: [(&str, usize); 23] = [
     ("client/search.js", 760),
     ("client/session-files.js", 2_480),
     ("client/sessions-view.js", 1_640),
+    ("client/title.js", 800),
     ("host/apart.js", 390),
     ("host/sizes.js", 550),
     ("protocol/hints.js", 1_410),

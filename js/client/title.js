@@ -1,0 +1,47 @@
+// Titles that a model gives: loaded by the first agent that is started with `title: "auto"`.
+//
+// Decides when a session is given one, and what of the model's words it is. Promises: each session is asked about once, by the
+// tab that holds the agent, and a name that a person gave stays. The conversation goes on whether or not a title comes. Leaves to
+// others: what a session is called until then (its first words), and what a name may be (`src/session/lifecycle.rs`).
+
+const INSTRUCTIONS = "You give conversations their titles. Answer with the title alone: two to six words, in the language of the conversation, without quotation marks and without a full stop.";
+/** How much of each of the two the model reads, and how long a title may be, in characters. */
+const READ = 2_000;
+const LONGEST = 80;
+
+const textOf = ({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join("").slice(0, READ);
+
+/** The title in what a model has said; nothing: there is none. */
+export function titleIn(text) {
+  const [line = ""] = text.trim().split("\n");
+  const bare = line.replace(/^(?:[#*\s]|title:)+/i, "").replace(/^["'“”„«]+|["'“”»*.]+$/gu, "").replace(/[\p{Cc}\p{Cf}]/gu, " ").replace(/\s+/g, " ").trim();
+  return bare.length > LONGEST ? `${bare.slice(0, LONGEST).trim()}…` : bare;
+}
+
+/**
+ * Names sessions after their first answer, where `holds()` says that the agent runs in this tab. What ends that again.
+ * @param {import("../index.d.ts").Workspace} ws
+ */
+export function titled(ws, holds) {
+  const asked = new Set();
+  const name = async (session) => {
+    const [said, answer, ...more] = await ws.history({ sessionId: session });
+    const now = async () => (await ws.sessions.status(session)).session;
+    const { display_name, config } = await now();
+    if (display_name || more.length || answer?.role !== "assistant") return;
+    const { provider, model } = config ?? {};
+    const { text } = await ws.sessions.runOnce("Give this conversation its title.", {
+      context: `${textOf(said)}\n\n---\n\n${textOf(answer)}`, instructions: INSTRUCTIONS, tools: [], ...(provider && { provider }), ...(model && { model }),
+    });
+    const title = titleIn(text);
+    if (title && !(await now()).display_name) await ws.sessions.rename(session, title);
+  };
+  const ended = ({ detail: { sessionId } }) => {
+    if (!holds() || sessionId.startsWith("once_") || asked.has(sessionId)) return;
+    asked.add(sessionId);
+    // What goes wrong with it is no trouble of the conversation: its first words stay.
+    name(sessionId).catch(() => {});
+  };
+  ws.addEventListener("agent:session-completed", ended);
+  return () => ws.removeEventListener("agent:session-completed", ended);
+}
