@@ -401,6 +401,17 @@ test("where a newer version holds the agent, each command that it would get is t
   assert.deepEqual(replies.map(({ id, error }) => [id, told(error)]), [[2, NEWER_TOLD], [3, NEWER_TOLD]]);
 });
 
+test("a take-over in front of a newer version is refused, and nobody is asked to let go or robbed", () => {
+  const { tabs, take, settle } = alone();
+  settle();
+  tabs.fromTab({ v: 1, speaks: 4, from: "a", epoch: 1, t: "holds" });
+  settle(1);
+  take();
+  tabs.fromClient({ t: "command", id: 1, name: "startAgent", args: { ifRunning: "takeover" } });
+  assert.deepEqual(take("deliver").map(({ id, error }) => [id, told(error)]), [[1, NEWER_TOLD]]);
+  assert.deepEqual([take("host"), take("post").filter(({ t }) => t === "yield")], [[], []]);
+});
+
 /** A tab that has joined, in front of a holder of an older version. */
 function behindOlder() {
   const tab = alone();

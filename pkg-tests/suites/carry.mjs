@@ -11,6 +11,7 @@ const BEA = { subject: "bea" };
 export default function (test) {
   along(test);
   people(test);
+  page(test);
   replays(test);
   onBothHosts(test, busy);
   forks(test);
@@ -179,6 +180,38 @@ function people(test) {
     }
     assert.deepEqual([seen.json.session.id, seen.json.messages.length], ["docs", 4]);
     assert.deepEqual(seen.wrong.map(({ code }) => code), ["invalid_arguments", "invalid_arguments", "session_not_found"]);
+  });
+}
+
+/** What would run or call out in a page that took it for markup. */
+const MARKUP = `</title><script>globalThis.ran = 1</script><img src=x onerror="globalThis.ran = 2"><iframe src="javascript:parent.ran = 3"></iframe><svg onload="globalThis.ran = 4"><a href="javascript:globalThis.ran = 5">go</a>`;
+
+function page(test) {
+  test("a conversation as a page of HTML shows what was said, and runs and fetches nothing", async (t) => {
+    const route = await t.raw(message(MARKUP), message(`\`\`\`js\n${MARKUP}\n\`\`\``));
+    const tab = await t.tab();
+    await begin(tab, { base: route.base });
+    const html = await tab.evaluate(async (markup) => {
+      await s.launch({ id: "docs", displayName: "A <b>name</b>" });
+      await says("docs", { text: markup, files: [png(), new File([markup], 'x" onclick="ran = 6.html', { type: "text/html" })] });
+      await says("docs", "And in a block?");
+      return (await s.export("docs", { format: "html" })).text();
+    }, MARKUP);
+    const at = t.env.site.serve("/shared-conversation.html", html, {});
+    const shown = await t.tab({ path: "/blank.html", wait: false });
+    await shown.goto("about:blank");
+    const asked = [];
+    shown.on("request", (request) => { if (!request.url().startsWith("data:")) asked.push(new URL(request.url()).pathname); });
+    await shown.goto(t.env.site.url + at);
+    await shown.waitForLoadState("networkidle");
+    const seen = await shown.evaluate(() => {
+      for (const link of document.querySelectorAll("a:not([download])")) link.click();
+      return { ran: globalThis.ran ?? null, title: document.title, heading: document.querySelector("h1").textContent, texts: [...document.querySelectorAll(".text, article > pre")].map((one) => one.textContent.trim()), live: document.querySelectorAll("script, iframe, svg, [onerror], [onload], [onclick]").length, picture: document.querySelector("img").naturalWidth >= 0 && document.querySelector("img").src.slice(0, 15), links: [...document.querySelectorAll("a")].map((link) => [link.download, link.href.slice(0, 37)]) };
+    });
+    assert.deepEqual(seen, {
+      ran: null, title: "A <b>name</b>", heading: "A <b>name</b>", texts: [MARKUP, MARKUP, "And in a block?", MARKUP], live: 0, picture: "data:image/png;", links: [['x" onclick="ran = 6.html', "data:application/octet-stream;base64,"]],
+    });
+    assert.deepEqual(asked.filter((path) => path !== "/favicon.ico"), ["/shared-conversation.html"]);
   });
 }
 

@@ -281,6 +281,12 @@ const NOT_TRIED = {
   close: "as draft",
 };
 
+const removeFirst = `async (ws) => {
+  // Once the journal says so it is gone; what could not be erased the next start erases.
+  const [first] = await ws.history();
+  if (first) await ws.removeMessage(first.id);
+}`;
+
 /**
  * What is done before (`before`), what is asked for while there is no room (`act`), and whether no agent runs then (`idle`).
  * `reports`: it does not reject, and is told by an event. `once`: only its first write is its own.
@@ -301,8 +307,9 @@ const PATHS = {
   "regenerate": { act: async (ws) => (await ws.regenerate()).result.then(({ error }) => { if (error) throw error; }) },
   "interrupt": { before: (ws, s) => s.says("default", "hold"), act: async (ws) => { const [{ runId }] = (await ws.history()).slice(-1); ws.interrupt({ runId }); const { error } = await ws.wait(runId); if (error?.code === "quota_exceeded") throw error; }, reports: true },
   "resume": { before: async (ws) => { await (await ws.sendMessage("fail")).result; }, act: (ws) => ws.resume() },
-  "removeMessage": { act: async (ws) => ws.removeMessage((await ws.history())[0].id) },
-  "removeMessage, without an agent": { idle: true, act: async (ws) => ws.removeMessage((await ws.history())[0].id) },
+  "switchTo": { before: async (ws, s) => { await ws.run("One."); s.old = (await ws.history()).at(-2).id; await ws.run("Another.", { replaces: s.old }); }, act: (ws, s) => ws.switchTo(s.old) },
+  "removeMessage": { act: removeFirst },
+  "removeMessage, without an agent": { idle: true, act: removeFirst },
   "sessions.configure": { act: (ws) => ws.sessions.configure("kept", { temperature: 0.5 }) },
   "clearConversation": { act: (ws) => ws.clearConversation() },
   "clearConversation, without an agent": { idle: true, act: (ws) => ws.clearConversation() },

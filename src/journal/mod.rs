@@ -14,6 +14,7 @@ pub mod redact;
 mod row;
 #[cfg(test)]
 mod types;
+mod withdrawn;
 mod words;
 #[cfg(test)]
 pub(crate) mod written;
@@ -25,6 +26,7 @@ pub use entry::{
 pub use outside::Outside;
 pub use row::{GENESIS, Header, Row};
 pub(crate) use row::{hex, sha256};
+pub use withdrawn::Withdrawn;
 pub use words::{
     Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
     Verdict, Word, Words,

@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn what_was_put_into_an_object_is_taken_out() {
         let engine = PatternEngine::default();
-        let schema = json!({"type": "object", "properties": {"value": {"type": "array"}}, "required": ["value"]});
+        let schema =
+            json!({"type": "object", "properties": {"value": {"type": "array"}}, "required": ["value"]});
         let given = json!({"json": schema.to_string(), "wraps": true});
         let record = Output::parse(&given, &engine).unwrap();
         let output = Output::from_record(&record, &engine).unwrap();

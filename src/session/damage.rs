@@ -9,8 +9,7 @@
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Header, OfQueue, Row, Scope, Sums};
-use crate::json::texts;
+use crate::journal::{Entry, Header, OfQueue, Row, Scope, Sums, Withdrawn};
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
@@ -243,15 +242,6 @@ fn until_cleared(seen: &[Seen], past: usize) -> usize {
     cleared
 }
 
-/// Which runs were withdrawn, and before which of these places their content may be gone.
-fn withdrawn_in(seen: &[Seen]) -> Vec<(usize, Vec<String>)> {
-    let of = |(at, seen): (usize, &Seen)| match &seen.place {
-        Place::Whole(_, Some(Entry::Withdrawn { runs, .. }), _) if seen.believed => Some((at, texts(runs)?)),
-        _ => None,
-    };
-    seen.iter().enumerate().filter_map(of).list()
-}
-
 /// What is stored for a number: the row, if it is one; the text; whether it is doubted.
 type Stored<'a> = (u64, Option<Row>, &'a str, bool);
 
@@ -375,18 +365,20 @@ impl Survey {
     /// Keeps the rows that can be believed. `past`: how many of them a checkpoint is behind.
     fn keep(&mut self, seen: Vec<Seen>, past: usize) {
         let cleared = until_cleared(&seen, past);
-        let withdrawn = withdrawn_in(&seen);
+        let mut withdrawn = Withdrawn::default();
+        for (at, one) in seen.iter().enumerate().filter(|(_, one)| one.believed) {
+            if let Place::Whole(_, Some(entry), _) = &one.place {
+                withdrawn.take(at, entry);
+            }
+        }
         let mut last = 0;
         for (at, one) in seen.into_iter().enumerate() {
             let whole = one.believed;
             match one.place {
                 Place::Whole(header, entry, row) => {
                     // Content is erased before a clearing only, or where its message was withdrawn.
-                    let goes = |(until, runs): &(usize, Vec<String>)| {
-                        at < *until && header.run.as_ref().is_some_and(|run| runs.contains(run))
-                    };
-                    let erased =
-                        Entry::erasable(&header.kind) && (at < cleared || withdrawn.iter().any(goes));
+                    let may_go = at < cleared || withdrawn.covers(at, &header);
+                    let erased = Entry::erasable(&header.kind) && may_go;
                     let there = entry.is_some() || erased;
                     if whole && there {
                         last = header.at;

@@ -146,7 +146,7 @@ impl Config {
         config.fits(None)
     }
 
-    /// The same with what a session or a message has otherwise ([`OVERRIDES`]). A model that is named is that of the
+    /// The same with what a session or a message has otherwise (`session::overrides`). A model that is named is that of the
     /// provider that is named beside it.
     ///
     /// # Errors
@@ -245,6 +245,7 @@ impl Config {
         Ok(())
     }
 
+    /// Whether its parts fit together. `own`: as in [`fits`](Config::fits).
     fn check(&self, own: Option<&str>) -> Result<(), ErrorInfo> {
         for (at, name) in self.fallback.iter().enumerate() {
             let Some(provider) = self.named(name) else {

@@ -2,8 +2,7 @@
 //! clearing still has to erase. And how the rows before a checkpoint are packed.
 
 use crate::harness::core::Core;
-use crate::journal::{Entry, Row, pack};
-use crate::json::texts;
+use crate::journal::{Entry, Row, Withdrawn, pack};
 use crate::list::Listed;
 use crate::ports::{Key, Part, Rows, StoreError, Table, Write};
 use crate::session::Checkpoint;
@@ -74,22 +73,17 @@ fn erased(rows: &Rows) -> Vec<Option<String>> {
     let is_clearing =
         |row: &Option<Row>| row.as_ref().and_then(Row::header).is_some_and(|header| header.kind == "cleared");
     let until = parsed.iter().rposition(is_clearing).unwrap_or_default();
-    let withdrawn = |(at, row): (usize, &Option<Row>)| {
-        let row = row.as_ref()?;
-        row.header().filter(|header| header.kind == "withdrawn")?;
-        match row.read().ok()?.1? {
-            Entry::Withdrawn { runs, .. } => Some((at, texts(&runs)?)),
-            _ => None,
+    let mut withdrawn = Withdrawn::default();
+    for (at, row) in parsed.iter().enumerate() {
+        let row = row.as_ref().filter(|row| row.header().is_some_and(|header| header.kind == "withdrawn"));
+        if let Some((_, Some(entry))) = row.and_then(|row| row.read().ok()) {
+            withdrawn.take(at, &entry);
         }
-    };
-    let withdrawn = parsed.iter().enumerate().filter_map(withdrawn).list();
+    }
     let erase = |(at, row): (usize, Option<Row>)| {
         let row = row?;
         let (header, entry) = row.read().ok()?;
-        let goes = |(until, runs): &(usize, Vec<String>)| {
-            at < *until && header.run.as_ref().is_some_and(|run| runs.contains(run))
-        };
-        if at >= until && !withdrawn.iter().any(goes) {
+        if at >= until && !withdrawn.covers(at, &header) {
             return None;
         }
         (entry.is_some() && Entry::erasable(&header.kind)).then(|| row.erased().to_text())

@@ -2,6 +2,7 @@
 //! what it says is told.
 
 use crate::support::calm::{send, started};
+use crate::support::desk::Desk;
 use crate::support::sim::World;
 use lodger::error::Code;
 use lodger::harness::{FORMAT_KEY, format_text};
@@ -32,6 +33,27 @@ fn an_older_version_starts_no_agent_on_a_newer_format() {
     let stands_in = world.fails(0, "standIn", json!({ "config": config, "after": 0 }));
     assert_eq!(stands_in.code, Code::NewerVersion);
     assert_eq!(world.disk, before, "nothing was written");
+}
+
+/// One that works is not robbed: its lock is not taken before it is known that this version can read what it writes.
+#[test]
+fn an_older_version_does_not_rob_a_newer_one() {
+    let mut desk = Desk::started("somebody");
+    let row = |text: String| Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: text };
+    let writes = |desk: &mut Desk, text: String| {
+        desk.store.commit(&Commit { writes: vec![row(text)], ..Commit::default() }).unwrap();
+    };
+    writes(&mut desk, format_text(FORMAT + 1));
+    let mut page = desk.crash("somebody");
+    page.held = true;
+    let config =
+        json!({ "provider": { "kind": "custom", "stream": { "$fn": 50 } }, "ifRunning": "takeover" });
+    assert_eq!(page.fails("startAgent", config.clone()).0, Code::NewerVersion);
+    assert_eq!((page.locks.as_slice(), page.held), (&["lock"][..], true), "nobody was robbed");
+    // One of this version is.
+    writes(&mut page, format_text(FORMAT));
+    page.must("startAgent", config);
+    assert!(page.locks.contains(&"steal"), "{:?}", page.locks);
 }
 
 #[test]
