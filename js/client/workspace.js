@@ -139,12 +139,13 @@ export class Workspace extends EventTarget {
   // ---------------------------------------------------------------- the harness
 
   async startAgent(config) {
-    const args = this.#titled({ ...config });
-    await this.#command("startAgent", this.#config(args));
+    await this.#command("startAgent", this.#config(this.#titled(config ?? {})));
   }
 
   /** The rest of a configuration, once it has said how sessions are called: that is the matter of each tab. */
-  #titled({ title, ...config }) {
+  #titled(given) {
+    if (!isPlain(given)) return given;
+    const { title, ...config } = given;
     if (title === "auto") this.#titles ??= late(import("./title.js")).then(({ titled }) => titled(this, () => this.#holder), () => {});
     else if (title === null || title === "words") this.#titles = void this.#titles?.then((stop) => stop?.());
     else if (title !== undefined) throw failure("invalid_config", 'title must be "auto" or "words".');

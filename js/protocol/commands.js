@@ -46,7 +46,7 @@ export const INVOKED = {
   session_play: "sessions.play(target)",
   session_list: "sessions.list()",
   session_rename: "sessions.rename(id, displayName)",
-  session_configure: "sessions.configure(id, config)",
+  session_configure: "sessions.configure(id, config:object)",
   session_remove: "sessions.remove(id)",
   session_undo_remove: "sessions.undoRemove(id)",
   session_archive: "sessions.archive(id)",

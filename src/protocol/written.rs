@@ -143,7 +143,7 @@ impl Invoked {
             let in_js = match kind.as_str() {
                 "string" => continue,
                 "number" => ":number",
-                "Blob" | "object" => ":object",
+                "Blob" | "Overrides" | "object" => ":object",
                 // Words are texts, and their method looks at them.
                 _ => "",
             };
