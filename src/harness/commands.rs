@@ -142,18 +142,14 @@ impl Harness {
         let (command, args) = (request.command, request.args());
         match command {
             Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
-            Command::SwitchTo => {
-                self.runner.switch_to(&mut self.core, id, session, args.needed("messageId"))?
-            }
+            Command::SwitchTo => self.switch_to(id, session, args.needed("messageId"))?,
             Command::SessionsActivity | Command::SessionsOutput => {
                 let folded = self.session(session).ok_or_else(|| no_session(session))?;
                 let answer = json(&self.runner.calls.read_of(&self.core, folded, request)?);
                 // It is as it is now, whether that is stored or not.
                 self.core.reply_now(id, Ok(Some(answer)));
             }
-            Command::QueueEdit => {
-                self.runner.edit_queued(&mut self.core, id, args.needed("id"), args.needed("text"))?
-            }
+            Command::QueueEdit => self.edit_queued(id, args.needed("id"), args.needed("text"))?,
             Command::QueueRemove => self.runner.remove_queued(&mut self.core, id, args.needed("id"))?,
             Command::QueueRelease => self.runner.release_queue(&mut self.core, id, session)?,
             Command::ToolsResolve => {
@@ -226,6 +222,14 @@ impl Harness {
 
     fn remove_first(&mut self, id: u32) -> Result<(), ErrorInfo> {
         self.holding.remove_first(&mut self.core, &mut self.runner, &mut self.reads, id)
+    }
+
+    fn switch_to(&mut self, id: u32, session: &str, message: &str) -> Result<(), ErrorInfo> {
+        self.runner.switch_to(&mut self.core, id, session, message)
+    }
+
+    fn edit_queued(&mut self, id: u32, message: &str, text: &str) -> Result<(), ErrorInfo> {
+        self.runner.edit_queued(&mut self.core, id, message, text)
     }
 
     fn remove_message(&mut self, id: u32, session: &str, message: &str) -> Result<(), ErrorInfo> {

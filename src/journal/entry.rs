@@ -303,6 +303,8 @@ entries! {
         Input Withdrawn = "withdrawn" {
             /// The ids of their runs, and of those that worked for them.
             runs: Value,
+            /// The ids of the runs that the conversation has from here on; absent: those that it had, without these.
+            stay: Option<Value>,
             /// As in `cleared`.
             sums: Sums,
             /// Where the text from outside comes from that the conversation had read.
@@ -897,6 +899,7 @@ mod tests {
             Entry::Switched { message: "m0".into() },
             Entry::Withdrawn {
                 runs: json!(["r0"]),
+                stay: Some(json!(["r1"])),
                 sums: Sums { turns: 1, ..Sums::default() },
                 outside: Outside::default(),
                 unsealed: 0,

@@ -36,8 +36,13 @@ mod tests {
     #[test]
     fn rows_of_the_runs_that_it_names_go_which_lie_before_it() {
         let runs = json!(["a", "b"]);
-        let entry =
-            Entry::Withdrawn { runs, sums: Sums::default(), outside: Outside::default(), unsealed: 0 };
+        let entry = Entry::Withdrawn {
+            runs,
+            stay: None,
+            sums: Sums::default(),
+            outside: Outside::default(),
+            unsealed: 0,
+        };
         let mut withdrawn = Withdrawn::default();
         withdrawn.take(1, &Entry::Stopped {});
         withdrawn.take(5, &entry);

@@ -11,7 +11,7 @@
 //!
 //! An older version can become the conversation again: its runs are copied to the end of it, because what left before them
 //! goes by the place where they stood. A message that is withdrawn goes with all of its versions, and with what only they led
-//! to.
+//! to. No older version of another message is left to look at, because which took the place of which was said by rows that are gone.
 
 use super::{Past, Session, files_of};
 use crate::journal::{Header, OfConversation, Outside};
@@ -39,32 +39,6 @@ pub(super) struct Versions {
 }
 
 impl Versions {
-    /// The runs of a message are withdrawn, which are among those of the conversation.
-    fn withdraw(&mut self, runs: &[Run], gone: &dyn Fn(&str) -> bool) {
-        let Some(at) = runs.iter().position(|run| gone(&run.id)) else { return };
-        let Some(first) = runs.get(at) else { return };
-        let here = runs.iter().filter(|run| gone(&run.id)).count();
-        let lists = [first_of(first).to_owned(), answer_id(first.message().0)];
-        for list in &lists {
-            self.lists.remove(list);
-        }
-        let kinds = branches_of(&self.replaced, at, first_of(first)).map(|(_, goes)| goes).list();
-        let stay = self.replaced.len() - kinds.len();
-        let mut kept = Vec::new();
-        for (n, mut replaced) in std::mem::take(&mut self.replaced).into_iter().enumerate() {
-            // The branches were looked at from the newest back.
-            let goes = n.checked_sub(stay).and_then(|n| kinds.get(kinds.len() - 1 - n)).copied();
-            if goes == Some(false) {
-                replaced.at -= here.min(replaced.at);
-            }
-            replaced.runs.retain(|run| !gone(&run.id));
-            if goes != Some(true) && !replaced.runs.is_empty() {
-                kept.push(replaced);
-            }
-        }
-        self.replaced = kept;
-    }
-
     /// The runs that have left the conversation, to change what is known of their files.
     pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
         self.replaced.iter_mut().flat_map(|replaced| &mut replaced.runs)
@@ -220,6 +194,11 @@ impl Session {
         self.outside.without_names(&gone.filter(|name| !stay.contains(name)).list())
     }
 
+    /// The runs of the conversation without these.
+    pub(crate) fn staying(&self, without: &[String]) -> Vec<String> {
+        self.runs.iter().map(|run| run.id.clone()).filter(|id| !without.contains(id)).list()
+    }
+
     /// The message that has begun the run which this one has entered.
     pub(crate) fn entered_with(&self, message: &str) -> Option<&str> {
         let has = |run: &&Run| run.steered.iter().any(|steered| steered.prompt.message == message);
@@ -230,11 +209,15 @@ impl Session {
     #[inline(never)]
     pub(super) fn withdraw(&mut self, header: &Header, of: OfConversation<'_>) -> Option<()> {
         enter(Room::Past);
-        let OfConversation::Withdrawn { runs, sums, outside, unsealed } = of else { return None };
+        let OfConversation::Withdrawn { runs, stay, sums, outside, unsealed } = of else { return None };
         let ids = texts(runs)?;
         let gone = |id: &str| ids.iter().any(|other| other == id);
+        let stay = match stay {
+            Some(stay) => texts(stay)?,
+            None => self.staying(&ids),
+        };
         let mut past = std::mem::take(&mut self.past);
-        for run in self.all_runs().filter(|run| gone(&run.id)) {
+        for run in self.all_runs().filter(|run| !stay.contains(&run.id)) {
             for run in run.all() {
                 past.insert(&run.id, Past::of(run));
             }
@@ -248,8 +231,13 @@ impl Session {
                 past.ended = Past::never(past.started_at, header.at).ended;
             }
         }
-        self.versions.withdraw(&self.runs, &gone);
-        self.runs.retain(|run| !gone(&run.id));
+        // A fold that finds the content erased does not know what took the place of what: no older version is left.
+        let old = std::mem::take(&mut self.versions).replaced.into_iter().flat_map(|replaced| replaced.runs);
+        let mut all: Vec<Run> = std::mem::take(&mut self.runs).into_iter().chain(old).list();
+        for id in &stay {
+            let at = all.iter().position(|run| run.id == *id)?;
+            self.runs.push(all.swap_remove(at));
+        }
         self.blank.retain(|id| !gone(id));
         // A fold that finds the content erased knows no more than this.
         self.grants.clear();

@@ -71,6 +71,7 @@ impl Holding {
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let entry = Entry::Withdrawn {
             runs: runs.as_slice().into(),
+            stay: Some(folded.staying(&runs).as_slice().into()),
             sums: folded.sums,
             outside: folded.outside_without(&runs),
             unsealed: folded.unsealed(),
