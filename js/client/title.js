@@ -18,10 +18,7 @@ export function titleIn(text) {
   return bare.length > LONGEST ? `${bare.slice(0, LONGEST).trim()}…` : bare;
 }
 
-/**
- * Names sessions after their first answer, where `holds()` says that the agent runs in this tab. What ends that again.
- * @param {import("../index.d.ts").Workspace} ws
- */
+/** Names sessions of this workspace after their first answer, where `holds()` says that the agent runs in this tab. What ends that again. */
 export function titled(ws, holds) {
   const asked = new Set();
   const name = async (session) => {
