@@ -148,6 +148,8 @@ export interface JournalEntries {
   withdrawn: {
     /** The ids of their runs, and of those that worked for them. */
     runs: unknown;
+    /** The ids of the runs that the conversation has from here on; absent: those that it had, without these. */
+    stay?: unknown;
     /** As in `cleared`. */
     sums: JournalSums;
     /** Where the text from outside comes from that the conversation had read. */

@@ -170,7 +170,8 @@ impl Session {
         let here = 1 + behind.iter().take_while(|run| run.prompt.continues.is_some()).count();
         let (begins, rest) = (self.runs.get(at..at + here)?, self.runs.get(at + here..)?);
         let before = self.runs.get(..at)?;
-        let stays = |run: &Run| before.iter().chain(rest).any(|other| other.id == run.id);
+        // An older version of what stays does too: what took its place says so by its message.
+        let stays = |run: &Run| before.iter().chain(rest).any(|other| first_of(other) == first_of(run));
         let mut goes: Vec<&Run> = begins.iter().list();
         let branches = branches_of(&self.versions.replaced, at, first_of(first));
         for replaced in branches.filter(|(_, goes)| *goes).map(|(replaced, _)| replaced) {
