@@ -303,8 +303,10 @@ entries! {
         Input Withdrawn = "withdrawn" {
             /// The ids of their runs, and of those that worked for them.
             runs: Value,
-            /// The ids of the runs that the conversation has from here on; absent: those that it had, without these.
-            stay: Option<Value>,
+            /// The ids of the runs that the conversation has from here on.
+            stay: Value,
+            /// What has left it, the oldest first, each `{ at, runs }`: how many runs stood before, and their ids.
+            older: Option<Value>,
             /// As in `cleared`.
             sums: Sums,
             /// Where the text from outside comes from that the conversation had read.
@@ -899,7 +901,8 @@ mod tests {
             Entry::Switched { message: "m0".into() },
             Entry::Withdrawn {
                 runs: json!(["r0"]),
-                stay: Some(json!(["r1"])),
+                stay: json!(["r1"]),
+                older: Some(json!([{"at": 1, "runs": ["r2"]}])),
                 sums: Sums { turns: 1, ..Sums::default() },
                 outside: Outside::default(),
                 unsealed: 0,

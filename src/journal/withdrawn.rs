@@ -38,7 +38,8 @@ mod tests {
         let runs = json!(["a", "b"]);
         let entry = Entry::Withdrawn {
             runs,
-            stay: None,
+            stay: json!([]),
+            older: None,
             sums: Sums::default(),
             outside: Outside::default(),
             unsealed: 0,

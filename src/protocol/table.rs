@@ -196,7 +196,7 @@ commands! {
             .invoked("send_agent_message", "sendMessage(message, {replaces?})", ACCEPTED)
             .says("Resolves once the message is accepted; the answer comes by events.");
     /// Makes an answer anew, with what its message was sent with but for what is said here.
-    Regenerate = row("regenerate", concat!("messageId? metadata?* context? trusted?* sessionId? idempotencyKey? schema?* ", overrides!())).within(More)
+    Regenerate = row("regenerate", concat!("messageId? metadata?* context? trusted?* sessionId? idempotencyKey? schema?* ", overrides!())).within(More).within(Past)
             .of(Session, Work).runs().asks().options()
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("regenerate_agent_message", "regenerate(messageId?)", ACCEPTED);

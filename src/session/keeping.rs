@@ -185,8 +185,8 @@ impl Session {
     /// `args`: `{ operator: { subject, issuer? }, … }`, and by the word: `launch` takes `id`, `providerId`, `modelId`,
     /// `projectId`, `displayName`, `policy`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for
     /// one task only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `configure` `providerId` and
-    /// `modelId`; `recover` `action`, `reason`, `detail`; `go_on` `run`; `import`, `fork` and `salvage` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
-    /// `ready`, `bench`, `play`, `remove`, `undoRemove`, `archive` and `status` nothing else.
+    /// `modelId`; `recover` `action`, `reason`, `detail`; `go_on` `run`; `import`, `fork` and `salvage` `id`, `from`, `provider`,
+    /// `providerId`, `modelId`, `integrity`, `imported`; `ready`, `bench`, `play`, `remove`, `undoRemove`, `archive` and `status` nothing else.
     pub fn ask(&self, what: Ask, args: &Value, at: Millis) -> Outcome {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let operator = args.get("operator").and_then(operator_from);

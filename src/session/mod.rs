@@ -687,7 +687,7 @@ impl Session {
                 None => return None,
             }
         } else if prompt.continues.is_some() {
-            prompt.answers = self.runs.last().map(|run| {
+            prompt.answers = prompt.continues.as_deref().and_then(|failed| self.run(failed)).map(|run| {
                 let (message, at) = run.message();
                 (message.into(), at)
             });
@@ -784,7 +784,11 @@ impl Session {
         if !Entry::erasable(&header.kind) {
             return None;
         }
-        self.blank.push(header.run.clone().unwrap_or_default());
+        let run = header.run.clone().unwrap_or_default();
+        // The rows of a run lie together.
+        if self.blank.last() != Some(&run) {
+            self.blank.push(run);
+        }
         let ended = match header.kind.as_str() {
             "prompt" | "delegated" | "queued" => None,
             // It enters a run that has begun before.

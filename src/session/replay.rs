@@ -28,8 +28,8 @@ impl Difference {
 /// Feeds the recorded inputs to a fresh machine. What comes out must be what is stored, byte for byte.
 ///
 /// A run whose content was erased cannot be run again; its rows are folded as they are, and so is what lies between it and
-/// the clearing, or the withdrawal, behind it. So are rows of an older format: what
-/// makes them again is in the package that has written them.
+/// the clearing, or the withdrawal, behind it. So are rows of an older format: what makes them again is in the package that has
+/// written them.
 pub fn replay<'a>(
     id: &str,
     rows: impl IntoIterator<Item = &'a str>,

@@ -10,16 +10,19 @@
 //! one and the same message. Where a failed run was gone on with, the first of its answers stands for all of them.
 //!
 //! An older version can become the conversation again: its runs are copied to the end of it, because what left before them
-//! goes by the place where they stood. A message that is withdrawn goes with all of its versions, and with what only they led
-//! to. No older version of another message is left to look at, because which took the place of which was said by rows that are gone.
+//! goes by the place where they stood. A message that is withdrawn goes with all of its versions, and with what could be
+//! looked at through these alone. The entry says what is left and in which order, because rows that are gone have said it.
 
 use super::{Past, Session, files_of};
 use crate::journal::{Header, OfConversation, Outside};
-use crate::json::texts;
+use crate::json::{items, texts};
+use crate::object::Object;
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::rooms::{Room, enter};
 use crate::run::{Prompt, Run, Steered, answer_id};
+use crate::ports::Millis;
+use serde_json::Value;
 
 /// Runs that a newer version has taken the place of.
 #[derive(Clone, Debug)]
@@ -48,24 +51,6 @@ impl Versions {
 /// What the versions of a message have in common: the id of the first.
 fn first_of(run: &Run) -> &str {
     run.prompt.first.as_deref().unwrap_or(run.message().0)
-}
-
-/// What has left since the message at this place came, the newest first, and whether it goes with that message: it is another
-/// version of it, or left while such a version was the conversation.
-fn branches_of<'a>(
-    replaced: &'a [Replaced],
-    at: usize,
-    first: &'a str,
-) -> impl Iterator<Item = (&'a Replaced, bool)> {
-    let mut goes = false;
-    replaced.iter().rev().map_while(move |replaced| {
-        let is_version = || replaced.runs.first().is_some_and(|run| first_of(run) == first);
-        if replaced.at < at || (replaced.at == at && !is_version()) {
-            return None;
-        }
-        goes |= replaced.at == at;
-        Some((replaced, goes))
-    })
 }
 
 /// Whether a message is what was said to a run, or what it has answered.
@@ -126,12 +111,20 @@ impl Session {
         if self.shows(message) {
             return Some(self.conversation());
         }
-        let replaced = self.versions.replaced.as_slice();
+        let replaced = &self.versions.replaced;
         let which = replaced.iter().rposition(|replaced| replaced.runs.iter().any(is_it))?;
-        let mut at = usize::MAX;
+        let mut runs = self.before(which)?;
+        runs.extend(&replaced.get(which)?.runs);
+        Some(runs)
+    }
+
+    /// The runs that stood before those that left as this one in order, at that time.
+    fn before(&self, which: usize) -> Option<Vec<&Run>> {
+        let (replaced, newer) = self.versions.replaced.get(which..)?.split_first()?;
+        let mut at = replaced.at;
         let mut parts = Vec::new();
-        for Replaced { at: before, runs } in replaced.get(which..)? {
-            // What stood before them at that time may have left since, piece by piece.
+        for Replaced { at: before, runs } in newer {
+            // They may have left since, piece by piece.
             if *before < at {
                 parts.push(runs.get(..runs.len().min(at - before))?);
                 at = *before;
@@ -162,27 +155,61 @@ impl Session {
         Some(())
     }
 
-    /// The ids of the runs that go with a message of the conversation, or with an answer: all that was answered to it, its
-    /// other versions and what only they led to, and what worked for any of these. `None`: there is no such message.
+    /// The ids of the runs that go with a message of the conversation, or with an answer: all that was answered to it and to
+    /// its other versions, what nobody can look at without these, and what worked for any of them. `None`: there is no such
+    /// message.
     pub(crate) fn goes_with(&self, message: &str) -> Option<Vec<String>> {
-        let at = self.place_of(message)?;
-        let (first, behind) = self.runs.get(at..)?.split_first()?;
-        let here = 1 + behind.iter().take_while(|run| run.prompt.continues.is_some()).count();
-        let (begins, rest) = (self.runs.get(at..at + here)?, self.runs.get(at + here..)?);
-        let before = self.runs.get(..at)?;
-        // An older version of what stays does too: what took its place says so by its message.
-        let stays = |run: &Run| before.iter().chain(rest).any(|other| first_of(other) == first_of(run));
-        let mut goes: Vec<&Run> = begins.iter().list();
-        let branches = branches_of(&self.versions.replaced, at, first_of(first));
-        for replaced in branches.filter(|(_, goes)| *goes).map(|(replaced, _)| replaced) {
-            goes.extend(replaced.runs.iter().filter(|run| !stays(run)));
+        let first = first_of(self.runs.get(self.place_of(message)?)?);
+        let versions = self.versions_from(first).unwrap_or_default();
+        // What goes on with a failed run says which version that has answered, and not which was the first.
+        let is_version = |run: &Run| first_of(run) == first || versions.iter().any(|id| id == run.message().0);
+        let stays = self.looked_at(&is_version);
+        let mut ids: Named<()> = Named::default();
+        for run in self.all_runs().filter(|run| !stays.contains_key(&run.id)) {
+            for run in run.all() {
+                ids.insert(&run.id, ());
+            }
+            for steered in &run.steered {
+                ids.insert(&steered.queued.0, ());
+            }
         }
-        let mut ids = Vec::new();
-        for run in goes {
-            ids.extend(run.all().into_iter().map(|run| run.id.clone()));
-            ids.extend(run.steered.iter().map(|steered| steered.queued.0.clone()));
+        Some(ids.keys().map(Into::into).list())
+    }
+
+    /// The ids of the runs without these that can be looked at: those of the conversation, and of each that a version of a
+    /// message leads to.
+    fn looked_at(&self, without: &dyn Fn(&Run) -> bool) -> Named<()> {
+        let (mut runs, mut versions) = (Named::default(), Named::default());
+        let mut conversations = vec![self.conversation()];
+        while let Some(conversation) = conversations.pop() {
+            for run in conversation.into_iter().filter(|run| !without(run)) {
+                if runs.insert(&run.id, ()).is_some() {
+                    continue;
+                }
+                let lists = [self.versions_of_message(run), self.versions_of_answer(run)];
+                for version in lists.into_iter().flatten().flatten() {
+                    if versions.insert(version, ()).is_none() {
+                        conversations.extend(self.conversation_with(version));
+                    }
+                }
+            }
         }
-        Some(ids)
+        runs
+    }
+
+    /// What is left without these runs, as `withdrawn` has it: the conversation, and what has left it.
+    pub(crate) fn left_without(&self, runs: &[String]) -> (Value, Option<Value>) {
+        let stays = |run: &&Run| !runs.contains(&run.id);
+        let ids = |of: &[Run]| of.iter().filter(stays).map(|run| Value::from(&*run.id)).list();
+        let older = self.versions.replaced.iter().enumerate().filter_map(|(which, replaced)| {
+            let ids = ids(&replaced.runs);
+            let at = self.before(which)?.into_iter().filter(stays).count();
+            let mut one = Object::new();
+            one.number("at", at as u64).value("runs", ids.clone().into());
+            (!ids.is_empty()).then(|| one.done())
+        });
+        let older = older.list();
+        (ids(&self.runs).into(), (!older.is_empty()).then(|| older.into()))
     }
 
     /// Where the text from outside comes from that the conversation has read, without the names of files that only these runs
@@ -195,11 +222,6 @@ impl Session {
         self.outside.without_names(&gone.filter(|name| !stay.contains(name)).list())
     }
 
-    /// The runs of the conversation without these.
-    pub(crate) fn staying(&self, without: &[String]) -> Vec<String> {
-        self.runs.iter().map(|run| run.id.clone()).filter(|id| !without.contains(id)).list()
-    }
-
     /// The message that has begun the run which this one has entered.
     pub(crate) fn entered_with(&self, message: &str) -> Option<&str> {
         let has = |run: &&Run| run.steered.iter().any(|steered| steered.prompt.message == message);
@@ -210,36 +232,11 @@ impl Session {
     #[inline(never)]
     pub(super) fn withdraw(&mut self, header: &Header, of: OfConversation<'_>) -> Option<()> {
         enter(Room::Past);
-        let OfConversation::Withdrawn { runs, stay, sums, outside, unsealed } = of else { return None };
-        let ids = texts(runs)?;
-        let gone = |id: &str| ids.iter().any(|other| other == id);
-        let stay = match stay {
-            Some(stay) => texts(stay)?,
-            None => self.staying(&ids),
-        };
-        let mut past = std::mem::take(&mut self.past);
-        for run in self.all_runs().filter(|run| !stay.contains(&run.id)) {
-            for run in run.all() {
-                past.insert(&run.id, Past::of(run));
-            }
-            for (entered, at) in run.steered.iter().map(|steered| &steered.queued) {
-                past.insert(entered, Past::never(*at, header.at));
-            }
-        }
-        self.past = past;
-        for id in &ids {
-            if let Some(past) = self.past.get_mut(id).filter(|past| past.ended.is_none()) {
-                past.ended = Past::never(past.started_at, header.at).ended;
-            }
-        }
-        // A fold that finds the content erased does not know what took the place of what: no older version is left.
-        let old = std::mem::take(&mut self.versions).replaced.into_iter().flat_map(|replaced| replaced.runs);
-        let mut all: Vec<Run> = std::mem::take(&mut self.runs).into_iter().chain(old).list();
-        for id in &stay {
-            let at = all.iter().position(|run| run.id == *id)?;
-            self.runs.push(all.swap_remove(at));
-        }
-        self.blank.retain(|id| !gone(id));
+        let OfConversation::Withdrawn { runs, stay, older, sums, outside, unsealed } = of else { return None };
+        let gone = texts(runs)?;
+        self.end_for_good(&gone, header.at);
+        self.keep_only(stay, older.as_ref().map(items).unwrap_or_default())?;
+        self.blank.retain(|id| !gone.contains(id));
         // A fold that finds the content erased knows no more than this.
         self.grants.clear();
         self.outside.clone_from(outside);
@@ -249,11 +246,74 @@ impl Session {
         Some(())
     }
 
+    /// Of these runs only the past is kept, also of those that waited and never began.
+    fn end_for_good(&mut self, runs: &[String], at: Millis) {
+        let mut past = std::mem::take(&mut self.past);
+        for run in self.all_runs().filter(|run| runs.contains(&run.id)) {
+            for run in run.all() {
+                past.insert(&run.id, Past::of(run));
+            }
+            for (entered, queued_at) in run.steered.iter().map(|steered| &steered.queued) {
+                past.insert(entered, Past::never(*queued_at, at));
+            }
+        }
+        for id in runs {
+            if let Some(past) = past.get_mut(id).filter(|past| past.ended.is_none()) {
+                past.ended = Past::never(past.started_at, at).ended;
+            }
+        }
+        self.past = past;
+    }
+
+    /// The conversation, and what has left it, are these runs and in this order. `None`: there is no such run.
+    fn keep_only(&mut self, stay: &Value, older: &[Value]) -> Option<()> {
+        let all = self.all_runs().cloned().list();
+        // What a later entry has withdrawn may be gone already. That one says what is left.
+        let may_lack = self.is_blank();
+        let named = |ids: &Value| {
+            let mut runs = Vec::new();
+            for id in texts(ids)? {
+                match all.iter().find(|run| run.id == id) {
+                    Some(run) => runs.push(run.clone()),
+                    None if may_lack => {}
+                    None => return None,
+                }
+            }
+            Some(runs)
+        };
+        let mut replaced = Vec::new();
+        for one in older {
+            let at = usize::try_from(one.get("at")?.as_u64()?).ok()?;
+            replaced.push(Replaced { at, runs: named(one.get("runs")?)? });
+        }
+        self.runs = named(stay)?;
+        self.versions.replaced = replaced;
+        let mut shown: Named<()> = Named::default();
+        for run in self.all_runs() {
+            shown.insert(run.message().0, ());
+            shown.insert(&run.answer_id(), ());
+        }
+        let lists = std::mem::take(&mut self.versions.lists);
+        for (first, ids) in lists.iter() {
+            let ids = ids.iter().filter(|id| shown.contains_key(id)).cloned().list();
+            if ids.len() > 1 {
+                self.versions.lists.insert(first, ids);
+            }
+        }
+        Some(())
+    }
+
     /// Takes what a new version replaces out of the conversation, and gives the messages that had entered the run of an
-    /// answer that is made anew: they were said before it, and stay. `None`: it is not there.
+    /// answer that is made anew: they were said before it, and stay. `None`: it is not there. A door of the room `past`.
+    #[inline(never)]
     pub(super) fn replace(&mut self, replaces: &str, prompt: &mut Prompt) -> Option<Vec<Steered>> {
-        let at = self.place_of(replaces)?;
-        let runs = self.runs.split_off(at);
+        enter(Room::Past);
+        let (at, runs) = match self.place_of(replaces) {
+            Some(at) => (Some(at), self.runs.split_off(at)),
+            // An entry that has made it the conversation may name a message that was withdrawn since.
+            None if self.is_blank() => (None, self.left_from(replaces)?),
+            None => return None,
+        };
         let old = runs.first()?;
         let (message, said_at) = old.message();
         let first = old.prompt.first.as_deref();
@@ -273,10 +333,21 @@ impl Session {
             Some(versions) => versions.push(new),
             None => drop(self.versions.lists.insert(&list, vec![old, new])),
         }
-        self.versions.replaced.push(Replaced { at, runs });
+        if let Some(at) = at {
+            self.versions.replaced.push(Replaced { at, runs });
+        }
         for steered in &mut stay {
             steered.after = 0;
         }
         Some(stay)
+    }
+
+    /// What left the conversation last from this message on.
+    fn left_from(&self, message: &str) -> Option<Vec<Run>> {
+        let begins = |run: &Run| run.prompt.continues.is_none() && shows(run, message);
+        let mut runs = self.versions.replaced.iter().rev().map(|replaced| &*replaced.runs);
+        let runs = runs.find(|runs| runs.iter().any(begins))?;
+        let at = runs.iter().rposition(begins)?;
+        Some(runs.get(at..)?.to_vec())
     }
 }

@@ -69,9 +69,11 @@ impl Holding {
         let Some(runs) = folded.goes_with(message) else { return Err(not_there(folded, message)) };
         runner.make_room(core, session)?;
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let (stay, older) = folded.left_without(&runs);
         let entry = Entry::Withdrawn {
             runs: runs.as_slice().into(),
-            stay: Some(folded.staying(&runs).as_slice().into()),
+            stay,
+            older,
             sums: folded.sums,
             outside: folded.outside_without(&runs),
             unsealed: folded.unsealed(),

@@ -124,9 +124,10 @@ impl Runner {
             Some(config) => Some(self.own_config(core, folded, None, &config, waits)?),
             None => None,
         };
-        let files = self.accepted_files(core, session, kept, (args.all(), config.as_ref()))?;
-        let written = files.clone();
-        let (files, trusts) = old.unwrap_or((files, false));
+        let (files, trusts) = match old {
+            Some(kept) => kept,
+            None => (self.accepted_files(core, session, kept, (args.all(), config.as_ref()))?, false),
+        };
         if waits.is_none() {
             self.make_room(core, session)?;
         }
@@ -143,7 +144,11 @@ impl Runner {
             config,
             replaces: replaces.map(Into::into),
         };
-        self.write_files(core, &written);
+        if let Entry::Prompt { files, .. } = &entry
+            && !keeps_files
+        {
+            self.write_files(core, files);
+        }
         match waits {
             Some(mode) => self.enqueue(core, id, session, fresh, mode, &entry),
             None => self.begin_run(core, id, session, &["run_", fresh].concat(), &entry),

@@ -388,13 +388,14 @@ impl Runner {
     /// Whether everything is known that a model call needs; what is not is asked for, or recorded first.
     fn ready_to_call(&mut self, core: &mut Core, session: &str) -> bool {
         let run = core.current_id(session);
-        let own = core.session(session).zip(core.current(session));
-        let own = own.and_then(|(session, run)| session.overrides_of(run));
-        let instructs = own.is_some_and(|own| own.get("instructions").is_some());
-        let Some(slot) = core.sessions.get_mut(session) else { return false };
+        let has_own = |session: &session::Session| {
+            let own = session.overrides_of(session.current()?)?;
+            own.get("instructions").map(drop)
+        };
         if let Some(config::Given::Ask(function)) = self.setup.config.instructions
-            && !instructs
+            && core.session(session).and_then(has_own).is_none()
         {
+            let Some(slot) = core.sessions.get_mut(session) else { return false };
             match slot.instructed {
                 Instructed::Asked => return false,
                 Instructed::Yes => {}
@@ -545,12 +546,11 @@ impl Runner {
 
     /// Runs a tool that was ordered.
     fn order(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
-        let Some(working) = core.run(session, run) else { return };
+        let Some(folded) = core.session(session) else { return };
+        let Some(working) = folded.run(run) else { return };
         let Some(call) = working.call(tool_call) else { return };
         let (name, seen) = (call.name.clone(), call.answers.seen);
-        let folded = core.session(session);
-        let policy = folded.map(|session| session.policy_of(working, &self.setup.policy).into_owned());
-        let policy = policy.unwrap_or_default();
+        let policy = folded.policy_of(working, &self.setup.policy).into_owned();
         let checked = gate(&self.setup.registry, &policy, &name, &call.arguments).map(|checked| {
             let tool = checked.definition;
             let again = tool.read_only && tool.on_resume == OnResume::Rerun;

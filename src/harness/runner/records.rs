@@ -142,7 +142,7 @@ impl Runner {
         let project = given.text("projectId").unwrap_or(&core.options.name).to_owned();
         let provider = given.text("provider");
         let config = overrides::said(overrides::given(given.all()));
-        self.setup.accepts(config.as_ref())?;
+        let asked = self.setup.accepts(config.as_ref())?;
         let provider = provider.map_or_else(|| self.setup.provider_name(), Into::into);
         let session = match given.text("id").filter(|id| !id.is_empty()) {
             Some(id) => id.to_owned(),
@@ -169,7 +169,6 @@ impl Runner {
                 args.flag("waiting", true);
             }
         }
-        let asked = self.setup.config_with(config.as_ref())?;
         args.maybe_text("modelId", asked.model_id(given.text("provider")));
         let known = self.knows(core, &session);
         if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
@@ -216,9 +215,8 @@ impl Runner {
         let patch = Args::read(patch, "sessions.configure", OVERRIDES)?.all();
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let config = folded.overrides_with(patch);
-        self.setup.accepts(config.as_ref())?;
+        let asked = self.setup.accepts(config.as_ref())?;
         let provider = config.as_ref().and_then(|config| config.get("provider")?.as_str());
-        let asked = self.setup.config_with(config.as_ref())?;
         let mut args = core.as_operator()?;
         args.text("providerId", &provider.map_or_else(|| self.setup.provider_name(), Into::into));
         args.maybe_text("modelId", asked.model_id(provider));

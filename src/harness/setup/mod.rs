@@ -177,12 +177,12 @@ impl Setup {
         Ok(config)
     }
 
-    /// Whether a session or a message may have this otherwise. A door of the room `past`.
+    /// The same, if a session or a message may have this otherwise. A door of the room `past`.
     ///
     /// # Errors
     /// As [`Config::with`]; a tool does not exist.
     #[inline(never)]
-    pub fn accepts(&self, overrides: Option<&Value>) -> Result<(), ErrorInfo> {
+    pub fn accepts(&self, overrides: Option<&Value>) -> Result<Rc<Config>, ErrorInfo> {
         enter(Room::Past);
         let tools = overrides.and_then(|of| of.get("tools"));
         let names = tools.map_or(Ok(Vec::new()), |tools| config::texts(tools, "tools"))?;
@@ -192,7 +192,7 @@ impl Setup {
             let hint = ["the tools are ", &find::join(&known, ", ")].concat();
             return Err(ErrorInfo::new(Code::InvalidConfig, message).hint(hint));
         }
-        self.config_with(overrides).map(drop)
+        self.config_with(overrides)
     }
 
     /// The name of the provider that is asked first, for a record.

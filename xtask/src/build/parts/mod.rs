@@ -164,6 +164,7 @@ const ROOMS: [Room; 9] = [
             "harness::runner::messages::edited",
             "session::Session>::switch_to",
             "session::Session>::withdraw",
+            "session::Session>::replace",
             "harness::holding::Holding>::remove_message",
             "session::overrides::said",
             "session::overrides::taken",
