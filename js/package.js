@@ -37,10 +37,11 @@ export function createPackage(glue, locate, makeWorker) {
       const module = await sendable();
       let worker;
       try {
-        worker = makeWorker();
-      } catch (error) {
-        worker = await (await late(import("./host/elsewhere.js"))).workerOf(makeWorker, error);
+        if (locate().origin === globalThis.origin) worker = makeWorker();
+      } catch {
+        // Why is told below, if there is no other way.
       }
+      worker ??= await (await late(import("./host/elsewhere.js"))).workerOf(makeWorker);
       const lost = ({ message }) => deliver({ t: "closed", error: { code: "wasm_unavailable", message: `The worker of lodger cannot work: ${message ?? "it does not load"}.`, retryable: true } });
       worker.onerror = lost;
       worker.postMessage({ name, storage, durability, pageTools, limits, onStorageLost, title: pageTitle(), source: module });

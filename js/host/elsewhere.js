@@ -9,24 +9,21 @@ import { failure } from "../protocol/error.js";
 const ASK_MS = 10_000;
 
 /**
- * The worker that could not be made, made from a text if its script is on another origin. Long because each way in which that
- * fails has its own words.
+ * The worker, made from a text if its script is on another origin. Long because each way in which that fails has its own words.
  *
  * @param {() => Worker} makeWorker
- * @param {Error} error why it could not be made
  */
-export async function workerOf(makeWorker, error) {
+export async function workerOf(makeWorker) {
   const [address, { type } = {}] = askedFor(makeWorker);
   const { href, origin } = new URL(address, document.baseURI);
-  if (origin === globalThis.origin) throw unmade(error.message, "the address of worker.js");
+  if (!isElsewhere(href, origin)) return made(makeWorker, "the address of worker.js");
   const script = JSON.stringify(href);
   const come = type === "module" ? `import(${script}).then(()=>postMessage(""),lost)` : `try{importScripts(${script});postMessage("")}catch(e){lost(e)}`;
   const text = `let d="";addEventListener("securitypolicyviolation",e=>d=e.effectiveDirective);const lost=e=>setTimeout(()=>postMessage([e.message,d]));${come}`;
   const own = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   const refused = refusals();
-  let worker;
   try {
-    worker = new Worker(own, { type });
+    const worker = made(() => new Worker(own, { type }), "an address of blob:");
     const lost = await new Promise((said) => {
       worker.onmessage = ({ data }) => said(data);
       worker.onerror = (event) => {
@@ -37,18 +34,25 @@ export async function workerOf(makeWorker, error) {
     if (!lost) return worker;
     worker.terminate();
     const [message = "it does not load", inside] = lost;
-    const directive = inside || (await refused());
+    const outside = await refused();
     if (inside) throw unreadable(`the page's Content Security Policy does not allow the worker to import ${href}`, `Add ${origin} to ${inside}.`);
-    if (directive) throw unreadable(`the page's Content Security Policy does not allow the worker that imports ${href}`, `Add blob: to ${directive}, or open the workspace with host: "page".`);
+    if (outside) throw unreadable(`the page's Content Security Policy does not allow the worker that imports ${href}`, `Add blob: to ${outside}, or open the workspace with host: "page".`);
     throw (await unreachable(href)) ?? unreadable(message);
-  } catch (thrown) {
-    throw thrown.code ? thrown : unmade(thrown.message, "an address of blob:");
   } finally {
     URL.revokeObjectURL(own);
   }
 }
 
-const unmade = (why, what) => failure("wasm_unavailable", `The worker of lodger cannot be made: ${why}.`, `Where the page requires Trusted Types, its default policy must let ${what} pass in createScriptURL. Or open the workspace with host: "page".`);
+/** The extension of a browser has an origin that not every browser tells alike, and always its own worker. */
+const isElsewhere = (href, origin) => href.startsWith("http") && origin !== globalThis.origin;
+
+function made(makeWorker, what) {
+  try {
+    return makeWorker();
+  } catch ({ message }) {
+    throw failure("wasm_unavailable", `The worker of lodger cannot be made: ${message}.`, `Where the page requires Trusted Types, its default policy must let ${what} pass in createScriptURL. Or open the workspace with host: "page".`);
+  }
+}
 
 /** With what the browser was asked for a worker. Bundlers know its script only where it is written beside `new Worker`. */
 function askedFor(makeWorker) {
@@ -72,7 +76,7 @@ function askedFor(makeWorker) {
 export async function unreachable(source) {
   if (!globalThis.origin || !(typeof source === "string" || source instanceof URL)) return undefined;
   const { href, origin } = new URL(source, globalThis.document?.baseURI);
-  if (origin === globalThis.origin) return undefined;
+  if (!isElsewhere(href, origin)) return undefined;
   const refused = refusals();
   const ask = (mode) => fetch(href, { mode, signal: AbortSignal.timeout(ASK_MS) }).catch(() => {});
   const answer = await ask("cors");

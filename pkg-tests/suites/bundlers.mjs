@@ -33,6 +33,8 @@ const BUNDLERS = {
   next: { build: [bin("next"), "build"], folders: ["next"], out: "out" },
 };
 
+/** Guards against hanging where a machine does much besides. */
+const LONG = { hangMs: 300_000 };
 const environment = (mode) => ({ ...process.env, NODE_ENV: mode, NEXT_TELEMETRY_DISABLED: "1" });
 
 /** The folder of the shop with what it needs beside the rest of it. */
@@ -55,7 +57,7 @@ async function built(t, name, how, more = []) {
   const dir = await shop(t, `built by ${name}`, how);
   const began = performance.now();
   const [command, ...args] = how.build;
-  await sh(command, [...args, ...more], { cwd: dir, env: environment("production"), timeout: 150_000 });
+  await sh(command, [...args, ...more], { cwd: dir, env: environment("production"), timeout: 240_000 });
   t.note(`built in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   return dir;
 }
@@ -157,6 +159,31 @@ async function mapped(t, { url }, { lines = false, policy } = {}) {
   return t.env.site.serve(`/mapped-${Math.random()}.html`, lines ? text : text.replace(parts, ""), policy ? { "content-security-policy": policy(url, scripts) } : {});
 }
 
+/** For any browser: the page has the package from another origin, and what is refused there has its reason. */
+export function foreign(on) {
+  on("the package on another origin: it works, and the error says what a policy refuses", async (t, host) => {
+    const [other, without, route] = [await elsewhere(t, t.env.pkg.dir), await elsewhere(t, t.env.pkg.dir, /\.wasm$/), await t.raw(message("From elsewhere."))];
+    t.allowError(/./);
+    const answer = async ({ url }, policy) => {
+      const imports = Object.fromEntries(Object.entries(t.env.site.imports).map(([name, at]) => [name, at.replace("/lodger", url)]));
+      const html = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="importmap">${JSON.stringify({ imports })}</script><script type="module" src="/helpers.js"></script>`;
+      const page = await t.tab({ path: t.env.site.serve(`/elsewhere-${Math.random()}.html`, html, policy ? { "content-security-policy": policy } : {}) });
+      return page.evaluate(async ([host, baseUrl]) => {
+        try {
+          const ws = await lodger.openWorkspace("elsewhere", { host, pageTools: false });
+          await ws.startAgent({ provider: { kind: "anthropic", apiKey: "sk-test", baseUrl } });
+          return (await ws.run("Where?")).text;
+        } catch ({ code, message, hint }) {
+          return `${code}: ${message} ${hint}`;
+        }
+      }, [host, route.base]);
+    };
+    assert.equal(await answer(other), "From elsewhere.");
+    assert.match(await answer(without), /^wasm_unavailable: .*lodger\.wasm\. It must answer with Access-Control-Allow-Origin\.$/);
+    if (host === "worker") assert.match(await answer(other, "worker-src 'self'"), /^wasm_unavailable: .*Content Security Policy.*Add blob: to worker-src/);
+  });
+}
+
 /** What a page of the shop says when it cannot be opened. */
 async function refusal(t, at, host) {
   t.allowError(/./);
@@ -179,7 +206,7 @@ export default function (test) {
         const fetched = () => names(site.asked.slice(before).map((at) => (at.startsWith(root) ? path.join(out, at.slice(root.length)) : at)));
         await use(await t.tab({ path: root + address(page, host, route), wait: false }), route, early, fetched);
       }
-    });
+    }, LONG);
   }
 
   const SERVED = {
@@ -198,7 +225,7 @@ export default function (test) {
         await buy(page, route);
         await save(page);
       }
-    });
+    }, LONG);
   }
 
   test("vite 7, while it serves, without its line: the error has it", async (t) => {
