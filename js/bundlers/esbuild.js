@@ -19,8 +19,10 @@ export default function lodger() {
       // A script of another kind has no `import.meta`, but the page knows which one runs.
       const scripted = format === "iife" && platform === "browser";
       const here = scripted ? "lodgerScript" : "import.meta.url";
+      // Go's expressions refuse a backslash before letters beyond ASCII.
+      const own = DIR.replace(/[^\w\u0080-\uffff]/g, "\\$&");
       let worker;
-      build.onLoad({ filter: new RegExp(`^${DIR.replace(/\W/g, "\\$&")}[^\\\\/]+\\.js$`), namespace: "file" }, async ({ path: file }) => {
+      build.onLoad({ filter: new RegExp(`^${own}[^\\\\/]+\\.js$`), namespace: "file" }, async ({ path: file }) => {
         const files = [];
         const code = addressed(await readFile(file, "utf8"), (asked) => `new URL(lodgerFile${files.push(asked) - 1}, ${here})`);
         if (!code) return null;

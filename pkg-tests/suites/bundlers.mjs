@@ -209,6 +209,15 @@ export default function (test) {
     }, LONG);
   }
 
+  for (const name of ["esbuild", "rollup"]) {
+    test(`${name}: an app's folder may have any name`, async (t) => {
+      const dir = await consumer(t.env.pkg, `${name}, zurück (文) [1]+{2}`, ["bundled", name]);
+      await sh(process.execPath, ["build.mjs"], { cwd: dir });
+      const emitted = await fs.readdir(path.join(dir, "dist"), { recursive: true });
+      for (const file of [/lodger-.*\.wasm$/, /anthropic.*\.wasm$/, /lodger-worker.*\.js$/]) assert.ok(emitted.some((it) => file.test(it)), `${file} in ${emitted}`);
+    });
+  }
+
   const SERVED = {
     "vite 7": { serve: [...vite("vite7"), "--host", "127.0.0.1", "--port", "0"], folders: ["vite7"] },
     "vite 8": { serve: [...vite("vite"), "--host", "127.0.0.1", "--port", "0"] },
