@@ -292,6 +292,15 @@ export default function (test) {
     });
   }
 
+  test("the package on another origin, Trusted Types: the page's own policy lets a blob: pass, and the error says so", async (t) => {
+    const [other, route] = [await elsewhere(t, t.env.pkg.dir), await t.raw(...sale())];
+    const at = await mapped(t, other, { policy: () => "require-trusted-types-for 'script'; trusted-types default" });
+    assert.match(await refusal(t, at, "worker"), /^wasm_unavailable: .*blob:.*createScriptURL/);
+    const page = await t.tab({ path: address(at, "worker", route), wait: false });
+    await page.evaluate(() => void trustedTypes.createPolicy("default", { createScriptURL: (it) => (it.startsWith("blob:") ? it : null) }));
+    await buy(page, route);
+  });
+
   test("an extension: its side panel, in the page and in a worker", async (t) => {
     const how = { build: script, folders: ["esbuild", "extension"] };
     const dir = await built(t, "extension", how);
