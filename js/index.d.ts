@@ -216,7 +216,8 @@ export interface WorkspaceOptions {
   /**
    * Where the agent works: in the page, or in a worker of its own, so that a busy page does not slow it and a hidden one does
    * not stop its clock. Tools, DOM and events stay in the page; a bad tool is told by `agent:error` there. Where Trusted Types are
-   * required, the page's default policy must let the address of `worker.js` pass in `createScriptURL`. Default `"page"`.
+   * required, the page's default policy must let the address of `worker.js` pass in `createScriptURL`. From another origin the worker
+   * begins at a `blob:` address, which a policy has to allow. Default `"page"`.
    */
   host?: "page" | "worker";
   /**

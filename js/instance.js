@@ -215,7 +215,7 @@ async function arrived(source, signal) {
   try {
     came = await (typeof source === "string" || source instanceof URL ? fetch(source, { signal }) : source);
   } catch (error) {
-    throw notFetched(error);
+    throw (await import("./host/elsewhere.js").then(({ unreachable }) => unreachable(source), () => {})) ?? notFetched(error);
   }
   if (isResponse(came)) {
     if (!came.ok) throw unavailable(`${came.url || "its address"} answered ${came.status}`, true);

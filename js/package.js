@@ -6,7 +6,7 @@
 import { overPort } from "./tabs/channel.js";
 import { operatorOf, revive, shut, Workspace, worksHere } from "./client/workspace.js";
 import { inOneTask, pageTitle, told } from "./host/env.js";
-import { explained, failure, onlyKnown } from "./protocol/error.js";
+import { explained, failure, late, onlyKnown } from "./protocol/error.js";
 import { seenKey } from "./client/view.js";
 import { LIMITS } from "./protocol/json.js";
 import { createInstances } from "./instance.js";
@@ -37,10 +37,11 @@ export function createPackage(glue, locate, makeWorker) {
       const module = await sendable();
       let worker;
       try {
-        worker = makeWorker();
-      } catch (error) {
-        throw failure("wasm_unavailable", `The worker of lodger cannot be made: ${error.message}.`, 'Where the page requires Trusted Types, its default policy must let the address of worker.js pass in createScriptURL. Or open the workspace with host: "page".');
+        if (locate().origin === globalThis.origin) worker = makeWorker();
+      } catch {
+        // Why is told below, if there is no other way.
       }
+      worker ??= await (await late(import("./host/elsewhere.js"))).workerOf(makeWorker);
       const lost = ({ message }) => deliver({ t: "closed", error: { code: "wasm_unavailable", message: `The worker of lodger cannot work: ${message ?? "it does not load"}.`, retryable: true } });
       worker.onerror = lost;
       worker.postMessage({ name, storage, durability, pageTools, limits, onStorageLost, title: pageTitle(), source: module });

@@ -1,5 +1,5 @@
 // In Firefox: two tabs, as `tabs.mjs` and `crowd.mjs` show them in Chromium, in short. The attacks, and a part of the hostile texts. How
-// the marks of text from outside last, and the questions about a page that is emptied.
+// the marks of text from outside last, and the questions about a page that is emptied. A package on another origin.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
 import { opened, used } from "../lib/lost.mjs";
@@ -8,6 +8,7 @@ import { follows, holderNotices, holds, onBothHosts, open, RUNNING, start, STOPP
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 import { attacks } from "./attacks.mjs";
+import { foreign } from "./bundlers.mjs";
 import { sample } from "./injection.mjs";
 import { betweenTabs } from "./keys.mjs";
 import { usual } from "./limits.mjs";
@@ -17,7 +18,7 @@ import { cut, emptied, origins } from "./permission.mjs";
 export const together = true;
 
 export default function (test) {
-  onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied);
+  onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, foreign);
 }
 
 function viewer(on) {

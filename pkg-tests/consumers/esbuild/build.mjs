@@ -1,7 +1,7 @@
-// esbuild leaves addresses as they are: the module and its parts are copied beside the script, and the worker is an entry.
+// The plugin puts the module, its parts and the worker beside the script.
 import fs from "node:fs";
 import { build } from "esbuild";
+import lodger from "lodger/esbuild";
 
-await build({ entryPoints: { main: "main.js", worker: "node_modules/lodger/worker.js" }, bundle: true, splitting: true, format: "esm", minify: true, outdir: "dist", logLevel: "warning" });
-for (const name of ["lodger.wasm", "rooms"]) fs.cpSync(`node_modules/lodger/${name}`, `dist/${name}`, { recursive: true });
+await build({ entryPoints: ["main.js"], bundle: true, splitting: true, format: "esm", minify: true, outdir: "dist", plugins: [lodger()] });
 fs.copyFileSync("index.html", "dist/index.html");

@@ -1,9 +1,9 @@
-// Rollup leaves addresses as they are: the module and its parts are copied beside the script, and the worker is an entry.
+// The plugin puts the module and its parts beside the script, and the worker is a chunk.
 import fs from "node:fs";
 import resolve from "@rollup/plugin-node-resolve";
+import lodger from "lodger/rollup";
 import { rollup } from "rollup";
 
-const bundle = await rollup({ input: { main: "main.js", worker: "node_modules/lodger/worker.js" }, plugins: [resolve({ browser: true })] });
-await bundle.write({ dir: "dist", entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" });
-for (const name of ["lodger.wasm", "rooms"]) fs.cpSync(`node_modules/lodger/${name}`, `dist/${name}`, { recursive: true });
+const bundle = await rollup({ input: "main.js", plugins: [resolve({ browser: true }), lodger()] });
+await bundle.write({ dir: "dist" });
 fs.copyFileSync("index.html", "dist/index.html");

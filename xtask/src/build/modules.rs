@@ -31,12 +31,14 @@ const fn sub_export(name: &'static str, file: &'static str) -> Entry {
 }
 
 /// `node.js` is `index.js` for Node, which reads the wasm from the disk.
-pub const ENTRIES: [Entry; 7] = [
+pub const ENTRIES: [Entry; 9] = [
     own("index", "index.js"),
     own("node", "node.js"),
     own("worker", "worker.js"),
+    sub_export("esbuild", "bundlers/esbuild.js"),
     sub_export("offline", "providers/offline.js"),
     sub_export("prompt-api", "providers/prompt-api.js"),
+    sub_export("rollup", "bundlers/rollup.js"),
     sub_export("testing", "providers/testing.js"),
     sub_export("wllama", "providers/wllama.js"),
 ];

@@ -164,6 +164,8 @@ mod tests {
         assert_eq!(read_by("xtask/src/main.rs").len(), all);
         assert_eq!(read_by("www/src/app.ts"), ["workbench types", "workbench"]);
         assert_eq!(read_by("pkg-tests/suites/wire.mjs"), ["package", "workbench"]);
+        assert_eq!(read_by("pkg-tests/suites/bundlers.mjs"), ["package", "bundlers", "workbench"]);
+        assert_eq!(read_by("pkg-tests/consumers/next/next.config.mjs"), ["package", "bundlers", "workbench"]);
         assert_eq!(read_by("pkg-tests/README.md"), ["core"]);
         assert_eq!(read_by("docs/guides/tools.md"), ["core", "size", "package", "documents"]);
         assert_eq!(read_by("docs/decisions/README.md"), ["core"]);

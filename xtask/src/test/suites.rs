@@ -84,6 +84,17 @@ const PAGES: &[&str] = &[
     "docs/models.md",
     "docs/SKILL.md",
 ];
+/// What the apps are built from that bundlers make of the package.
+const BUNDLED: &[&str] = &[
+    "pkg-tests/.npmrc",
+    "pkg-tests/package.json",
+    "pkg-tests/package-lock.json",
+    "pkg-tests/run.mjs",
+    "pkg-tests/lib",
+    "pkg-tests/servers",
+    "pkg-tests/consumers",
+    "pkg-tests/suites/bundlers.mjs",
+];
 /// One of the judges of JSON Schema; the other comes from a registry whole.
 const AJV: &str = "tests/host/corpora/schema/ajv";
 
@@ -104,7 +115,7 @@ pub const CHECK: Suite = Suite {
 const RUST: &[Program] = &[Program::Rust];
 const NODE: &[Program] = &[Program::Node];
 
-pub static SUITES: [Suite; 18] = [
+pub static SUITES: [Suite; 19] = [
     Suite {
         name: "format",
         quick: true,
@@ -259,7 +270,21 @@ pub static SUITES: [Suite; 18] = [
         reads: &[CRATE, PACKAGE, PAGES, &["pkg-tests"]],
         outside: recordings,
         by: &[Program::Rust, Program::Node, Program::Chromium, Program::Firefox],
-        work: package,
+        work: |project, effort| {
+            tools::firefox_alone()?;
+            package(project, effort, &["--without", "bundlers"])
+        },
+        ..CHECK
+    },
+    // Apart, because it builds for minutes and stands on little: no other suite's edit builds Next again.
+    Suite {
+        name: "bundlers",
+        part: Part::Package,
+        lane: Lane::Node,
+        count: Count::Last,
+        reads: &[CRATE, BUNDLED],
+        by: &[Program::Rust, Program::Node, Program::Chromium],
+        work: |project, effort| package(project, effort, &["--only", "bundlers"]),
         ..CHECK
     },
     // A link that leads nowhere fails it.
@@ -450,13 +475,12 @@ fn uses_wasm_bindgen_test(file: &Path) -> bool {
         && fs::read_to_string(file).is_ok_and(|text| text.contains("#[wasm_bindgen_test"))
 }
 
-fn package(project: &Project, effort: Effort) -> Result<Work> {
+fn package(project: &Project, effort: Effort, which: &[&str]) -> Result<Work> {
     let dir = project.root.join("pkg-tests");
     build::ensure(project)?;
     tools::chromium()?;
-    tools::firefox_alone()?;
     npm_ci(&dir)?;
-    Ok(Work::Watch(Cmd::new("node").arg("run.mjs").in_dir(&dir).envs(effort.variables())))
+    Ok(Work::Watch(Cmd::new("node").arg("run.mjs").args(which).in_dir(&dir).envs(effort.variables())))
 }
 
 fn workbench(project: &Project, _: Effort) -> Result<Work> {

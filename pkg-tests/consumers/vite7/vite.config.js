@@ -1,0 +1,3 @@
+import lodger from "lodger/rollup";
+
+export default { plugins: [lodger()] };
