@@ -148,8 +148,10 @@ export interface JournalEntries {
   withdrawn: {
     /** The ids of their runs, and of those that worked for them. */
     runs: unknown;
-    /** The ids of the runs that the conversation has from here on; absent: those that it had, without these. */
-    stay?: unknown;
+    /** The ids of the runs that the conversation has from here on. */
+    stay: unknown;
+    /** What has left it, the oldest first, each `{ at, runs }`: how many runs stood before, and their ids. */
+    older?: unknown;
     /** As in `cleared`. */
     sums: JournalSums;
     /** Where the text from outside comes from that the conversation had read. */
