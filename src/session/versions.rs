@@ -16,12 +16,12 @@
 use super::{Past, Session, files_of};
 use crate::journal::{Header, OfConversation, Outside};
 use crate::json::{items, texts};
-use crate::object::Object;
 use crate::list::Listed;
 use crate::maps::Named;
+use crate::object::Object;
+use crate::ports::Millis;
 use crate::rooms::{Room, enter};
 use crate::run::{Prompt, Run, Steered, answer_id};
-use crate::ports::Millis;
 use serde_json::Value;
 
 /// Runs that a newer version has taken the place of.
@@ -162,7 +162,8 @@ impl Session {
         let first = first_of(self.runs.get(self.place_of(message)?)?);
         let versions = self.versions_from(first).unwrap_or_default();
         // What goes on with a failed run says which version that has answered, and not which was the first.
-        let is_version = |run: &Run| first_of(run) == first || versions.iter().any(|id| id == run.message().0);
+        let is_version =
+            |run: &Run| first_of(run) == first || versions.iter().any(|id| id == run.message().0);
         let stays = self.looked_at(&is_version);
         let mut ids: Named<()> = Named::default();
         for run in self.all_runs().filter(|run| !stays.contains_key(&run.id)) {
@@ -232,7 +233,9 @@ impl Session {
     #[inline(never)]
     pub(super) fn withdraw(&mut self, header: &Header, of: OfConversation<'_>) -> Option<()> {
         enter(Room::Past);
-        let OfConversation::Withdrawn { runs, stay, older, sums, outside, unsealed } = of else { return None };
+        let OfConversation::Withdrawn { runs, stay, older, sums, outside, unsealed } = of else {
+            return None;
+        };
         let gone = texts(runs)?;
         self.end_for_good(&gone, header.at);
         self.keep_only(stay, older.as_ref().map(items).unwrap_or_default())?;
