@@ -231,7 +231,7 @@ const TOOLS: [(&str, u32, bool, &str); 11] = [
     ("get_fact", 1, true, "{}"),
     ("list_slowly", 2, true, r#"{"timeoutMs":400}"#),
     ("send_mail", 3, false, "{}"),
-    ("put_log", 4, false, r#"{"concurrency":"parallel"}"#),
+    ("put_log", 4, false, r#"{"concurrency":"parallel","lookup":{"$fn":53}}"#),
     ("mail_again", 5, false, r#"{"onResume":"rerun"}"#),
     ("send_quickly", 6, false, r#"{"timeoutMs":5}"#),
     ("wipe", 7, false, r#"{"destructive":true,"capability":"Wipe","openWorld":false}"#),
