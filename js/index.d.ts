@@ -381,7 +381,7 @@ export interface Workspace extends EventTarget {
   /** For user interfaces: one subscription gives all there is to draw. The same object each time. */
   view(sessionId?: string): View;
   /**
-   * The bytes of a file that was sent with a message, with their media type: `fileId` of a part of it.
+   * The bytes of a file that came with a message or that a tool gave, with their media type: `fileId` of a part of it.
    *
    * @throws {LodgerError} `file_not_found`: there is none, its conversation was cleared, or what is stored is not what was sent.
    *   Where the conversation is there, the file can be sent again with a new message.
@@ -871,7 +871,7 @@ export interface TextPart { type: "text"; text: string }
 /** What a model has thought, as far as its provider shows it. */
 export interface ThinkingPart { type: "thinking"; text: string }
 /**
- * A file that came with a message: `ws.file(fileId)` has its bytes. `gone`: they are lost, as a request of its conversation has
+ * A file that came with a message, or that a tool gave: `ws.file(fileId)` has its bytes. `gone`: they are lost, as a request of its conversation has
  * noticed. The model is told so in its place, until the same file is sent again.
  */
 export interface FilePart { type: "file"; fileId: string; mediaType: string; size: number; filename?: string; gone?: true }
@@ -890,6 +890,8 @@ export interface ToolCallPart {
   progress?: unknown;
   result?: unknown;
   error?: ErrorInfo;
+  /** What the tool gave as files, in its order. */
+  files?: FilePart[];
 }
 
 /**
@@ -958,9 +960,16 @@ export interface Tool<S = JsonSchema> {
    */
   inputSchema: S;
   /**
-   * Without it, a call waits until `tools.resolve` answers it. What it gives, or throws, is told to the model. Text stays text; other values become JSON: a `Date` its ISO text, a
-   * `Map` an object (or pairs), a `Set` an array, functions are left out. What JSON cannot hold (a cycle, a BigInt, a
-   * `Response`, an element) is `tool_failed`, naming where and what. It may call any method of the workspace.
+   * Without it, a call waits until `tools.resolve` answers it. What it gives, or throws, is told to the model. Text stays text;
+   * other values become JSON: a `Date` its ISO text, a `Map` an object (or pairs), a `Set` an array, functions are left out. What
+   * JSON cannot hold (a cycle, a BigInt, a `Response`, an element) is `tool_failed`, naming where and what. It may call any method
+   * of the workspace.
+   *
+   * A `Blob` or a `File`, alone or anywhere in a value, becomes a file of the call: `ToolCallPart.files` in its order. In the value
+   * `{ file, name?, mediaType, size }` stands for it, where `file` is its place in that list, from 0. Models that take images or
+   * PDF files see these; what is text they read in the result, and of all else they are told. A result of MCP
+   * (`{ content: [{ type: "text" | "image" | … }], isError? }`) is taken as that. Limits as for files of a message
+   * (`file_too_large`); `tools.execute` gives no files back.
    */
   execute?(args: OutputOf<S>, context: ToolContext): unknown;
   /** Where what it says comes from: the workspace, the world outside, or the app itself. Default `Workspace`. */
@@ -1649,7 +1658,7 @@ export interface WorkspaceEvents {
    */
   "agent:message-chunk": Detail & { messageId: string; part: number; offset: number; text: string; kind: "text" | "thinking" };
   /** One `started` a call (again with `progress`), then one `completed` or `failed`. */
-  "agent:tool-call": Detail & { toolCallId: string; tool: string; status: "started" | "completed" | "failed"; arguments: unknown; progress?: unknown; result?: unknown; error?: ErrorInfo };
+  "agent:tool-call": Detail & { toolCallId: string; tool: string; status: "started" | "completed" | "failed"; arguments: unknown; progress?: unknown; result?: unknown; error?: ErrorInfo; files?: FilePart[] };
   /** A person is asked about a call. `respond` answers in place; the first answer counts. */
   "agent:permission-required": Detail & PermissionRequest & { respond(answer: PermissionAnswer, options?: PermissionReply): Promise<void> };
   /** `withdrawn`: its run was interrupted, benched or stopped, or a message came in between. Nobody is asked any more. */

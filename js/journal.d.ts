@@ -444,6 +444,8 @@ export interface JournalEntries {
     cut?: number;
     /** Where the text from outside comes from that a page holds which was read or changed. */
     outside?: string[];
+    /** The files that it gave, each a `Block::File`: never their bytes. */
+    files?: JournalBlock[];
   };
   /** Nobody knows whether the tool took effect, and it is not run again. */
   unknown: {

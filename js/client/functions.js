@@ -6,7 +6,8 @@
 // Leaves to others: what an answer leads to.
 
 import { inOneTask } from "../host/env.js";
-import { NotJson, tooLarge, toJson } from "../protocol/json.js";
+import { late } from "../protocol/error.js";
+import { isFile, NotJson, tooLarge, toJson } from "../protocol/json.js";
 
 /** After so many pieces a model that never waits leaves the page its turn. */
 const TURN = 4096;
@@ -99,8 +100,11 @@ export class Functions {
       if (!target || !call) throw new Error(`there is no function ${fn} of kind ${kind}`);
       const { resultBytes, answerBytes } = this.#limits;
       const given = json === undefined ? undefined : JSON.parse(json);
-      const value = await call(target, given, (value, what) => toJson(value, what, ["resultBytes", resultBytes]), { signal, send, body, most: 4 * answerBytes });
-      if (value !== undefined) answer = { json: value };
+      const files = [];
+      const json = (value, what, onFile) => toJson(value, what, ["resultBytes", resultBytes], onFile);
+      const value = await call(target, given, json, { signal, send, body, files, most: 4 * answerBytes });
+      if (value !== undefined) answer.json = value;
+      if (files.length) answer.files = files;
     } catch (error) {
       answer = { error: thrown(error) };
     }
@@ -113,11 +117,14 @@ export class Functions {
 
 /** Each gets the function, what it is called with, what makes JSON of its value, and `most`: how many bytes of an answer it may give. */
 const KINDS = {
-  async tool(execute, { args, toolCallId, runId }, json, { signal, send }) {
+  async tool(execute, { args, toolCallId, runId }, json, { signal, send, files }) {
     const onProgress = (progress) => send({ t: "progress", json: json(progress, "progress") ?? "null" });
-    const value = await execute(args, { signal, toolCallId, runId, onProgress });
+    let value = await execute(args, { signal, toolCallId, runId, onProgress });
+    if (Array.isArray(value?.content)) value = (await late(import("./content.js"))).said(value, files);
+    // A file that stands in the result is named there by its place among the files.
+    const add = (file) => ({ file: files.push(file) - 1, ...(file.name && { name: file.name }), mediaType: file.type, size: file.size });
     try {
-      return json(value, "result");
+      return isFile(value) ? void add(value) : json(value, "result", add);
     } catch (error) {
       if (error instanceof NotJson) throw Object.assign(error, { name: "TypeError", code: "tool_failed" });
       throw error;

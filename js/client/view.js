@@ -164,15 +164,15 @@ export class SessionView extends Store {
     this.changed();
   }
 
-  toolCall({ toolCallId, tool, status, arguments: args, progress, result, error }) {
+  toolCall({ toolCallId, tool, status, arguments: args, progress, result, error, files }) {
     const messageId = this.#calls.get(toolCallId);
     if (messageId === undefined) return; // a message that is still to come will show it
     const place = this.#messages[this.#index.get(messageId)].parts.findLastIndex((part) => part.toolCallId === toolCallId);
     const old = this.#messages[this.#index.get(messageId)].parts[place];
     // A message says more exactly how a call ended (unknown); only a new start changes that.
     const open = status === "started" || OPEN.includes(old.status);
-    const next = { ...old, tool, status: open ? status : old.status, arguments: args, progress, result, error };
-    for (const key of ["progress", "result", "error"]) if (next[key] === undefined) delete next[key];
+    const next = { ...old, tool, status: open ? status : old.status, arguments: args, progress, result, error, files };
+    for (const key of ["progress", "result", "error", "files"]) if (next[key] === undefined) delete next[key];
     const shared = share(old, next);
     if (shared === old) return;
     this.#parts(messageId)[place] = shared;

@@ -13,7 +13,7 @@ import { Functions } from "./functions.js";
 import { inOneTask } from "../host/env.js";
 import { LodgerError, errorInfo, explained, failure, late, onlyKnown } from "../protocol/error.js";
 import { invokeOn } from "./invoke.js";
-import { checked, isPlain, LIMITS } from "../protocol/json.js";
+import { checked, isFile, isPlain, LIMITS } from "../protocol/json.js";
 import { Run, RunText } from "./run.js";
 import { SessionView, Store, seenKey, share } from "./view.js";
 import { STOPPED } from "../protocol/status.js";
@@ -1025,13 +1025,11 @@ function checkSignal(signal) {
   throw failure("invalid_arguments", "signal must be an AbortSignal.");
 }
 
-/** The files of a message, if it has any: as a list of their own, because they cross as they are. */
-/** The files of a message. An edit that has none (`[]`) says so: else it keeps those of the message before. */
+/** The files of a message, as a list of their own. An edit that has none (`[]`) says so: else it keeps those of the message before. */
 function checkFiles(files, edits) {
   if (files === undefined || files === null) return undefined;
   if (!Array.isArray(files)) throw failure("invalid_arguments", "files must be an array of Blobs or Files.");
-  // A Blob of another realm (an iframe's) is one too.
-  const wrong = Array.from(files).findIndex((file) => Object.prototype.toString.call(file).search(/^\[object (Blob|File)\]$/) < 0);
+  const wrong = Array.from(files).findIndex((file) => !isFile(file));
   if (wrong >= 0) throw failure("invalid_arguments", `files[${wrong}] must be a Blob or a File.`);
   return files.length || edits ? [...files] : undefined;
 }

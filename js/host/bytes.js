@@ -79,6 +79,9 @@ export async function taken(blobs) {
   return [JSON.stringify(files), ...copies];
 }
 
+/** What a file says that is text. @param {Blob} blob */
+export const textOf = (blob) => blob.text();
+
 function base64(bytes) {
   if (bytes.toBase64) return bytes.toBase64();
   let text = "";

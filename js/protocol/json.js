@@ -26,6 +26,9 @@ const kind = (value) => {
   return name ? `${/^[AEIOU]/.test(name) ? "an" : "a"} ${name}` : "an object of unknown kind";
 };
 
+/** Whether it is a Blob or a File, be it of another realm. */
+export const isFile = (value) => /^\[object (Blob|File)\]$/.test(Object.prototype.toString.call(value));
+
 /** How much is taken, where `openWorkspace` does not say otherwise. The module has the first three as well. */
 export const LIMITS = { answerBytes: 2 ** 24, argumentBytes: 2 ** 22, callsPerAnswer: 128, messageBytes: 2 ** 23, resultBytes: 2 ** 24 };
 
@@ -44,12 +47,13 @@ function beyond(text) {
 }
 
 /**
- * A copy of plain data. `onFunction(fn, path)` gives what stands for a function; without it, functions are refused.
+ * A copy of plain data. `onFunction(fn, path)` gives what stands for a function; without it, functions are refused. The same
+ * goes for `onFile(file)`, a Blob or a File.
  * In `lenient` mode (results of the page's functions) what JSON leaves out is left out, and the usual containers
  * become what a reader would expect; else (arguments, configuration) they are refused, so that nothing is lost silently.
  * What has more bytes than the `limit` is refused as soon as that is known: its JSON, without the signs that escape others.
  */
-export function plain(value, path, { lenient = false, onFunction, limit = [] } = {}) {
+export function plain(value, path, { lenient = false, onFunction, onFile, limit = [] } = {}) {
   const above = [];
   const names = []; // from the whole to where it is now
   let [, left = Infinity] = limit;
@@ -121,6 +125,7 @@ export function plain(value, path, { lenient = false, onFunction, limit = [] } =
   };
   const inside = (value) => {
     if (Array.isArray(value)) return list(value);
+    if (onFile && isFile(value)) return onFile(value);
     if (typeof value.toJSON === "function") return visit(value.toJSON());
     if (isPlain(value)) return record(entriesOf(value));
     if (!lenient) throw wrong(`is ${kind(value)}, not a plain object`);
@@ -140,13 +145,13 @@ export function plain(value, path, { lenient = false, onFunction, limit = [] } =
 }
 
 /** The JSON text of a value that one of the page's functions gave; `undefined` for `undefined`. */
-export function toJson(value, path, limit) {
+export function toJson(value, path, limit, onFile) {
   if (typeof value === "function" || typeof value === "symbol") {
     throw new NotJson(`${path} is a ${typeof value}, which JSON cannot hold`);
   }
   if (typeof value === "number" && !Number.isFinite(value)) throw new NotJson(`${path} is ${value}, which JSON cannot hold`);
   if (typeof value?.then === "function") throw new NotJson(`${path} is a promise inside a promise`);
-  return JSON.stringify(plain(value, path, { lenient: true, limit }));
+  return JSON.stringify(plain(value, path, { lenient: true, limit, onFile }));
 }
 
 /** `plain`, with an error of ours. */

@@ -1,7 +1,7 @@
 //! The bytes of files: in with a message, out to a model or to the page.
 //!
 //! Promises: a file is read before anything is said of it. Its bytes wait here for the commit that puts them, no
-//! longer than their command; they never come into the module's memory. What is interrupted while it is read is not
+//! longer than the command or the call that they came with; they never come into the module's memory. What is interrupted while it is read is not
 //! sent. Leaves to others: what is refused (`harness/`), what the bytes are (`/js/host/bytes.js`), where they are kept
 //! (`store`).
 
@@ -12,10 +12,14 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::harness::{self, By, CallKey, Input};
 use crate::json;
+use crate::list::Listed;
+use crate::model::{File, FileKind};
+use crate::object::Object;
 use crate::ports::marks::{Form, Piece, pieces};
 use crate::protocol::Request;
 use crate::rooms::{Room, enter};
 use js_sys::Array;
+use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/js/host/bytes.js")]
@@ -23,6 +27,8 @@ extern "C" {
     fn described(blobs: &Array) -> String;
     #[wasm_bindgen(catch)]
     async fn taken(blobs: &Array) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch, js_name = textOf)]
+    async fn text_of(blob: &JsValue) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch)]
     async fn filled(pieces: &Array, whole: bool) -> Result<JsValue, JsValue>;
 }
@@ -45,6 +51,41 @@ pub(super) fn send(pump: &Pump, id: u32, request: Result<Request, ErrorInfo>, bl
             }
             Err(error) => pump.deliver(Deliver::Reply(id, Err(error))),
         }
+    });
+}
+
+/// Reads the files that a tool gave, then gives its result to the harness. A door of the room `past`.
+#[inline(never)]
+pub(super) fn receive(pump: &Pump, call: CallKey, json: Option<String>, blobs: Array) {
+    enter(Room::Past);
+    let pump = pump.clone();
+    task::start(async move {
+        let read = async {
+            let (_, read) = read(&blobs).await?;
+            let mut texts = Vec::new();
+            for (at, (_, blob)) in
+                read.iter().enumerate().filter(|(_, (file, _))| file.kind() == FileKind::Text)
+            {
+                let text = text_of(blob).await.map_err(unreadable)?;
+                texts.push((at, text.as_string().unwrap_or_default()));
+            }
+            Ok((read, texts))
+        };
+        let input = match read.await {
+            Ok((read, texts)) => {
+                // What nobody waits for any more is not kept.
+                let awaited = pump.awaits(call);
+                let offered = |(file, blob): (File, JsValue)| {
+                    if awaited {
+                        pump.inner().store.offer(None, file.id.clone(), blob);
+                    }
+                    file
+                };
+                Input::Gave { call, json, files: read.into_iter().map(offered).list(), texts }
+            }
+            Err(error) => Input::Returned { call, result: Err(error) },
+        };
+        pump.input(input);
     });
 }
 
@@ -72,23 +113,30 @@ async fn take(
     request: Result<Request, ErrorInfo>,
     blobs: &Array,
 ) -> Result<Request, ErrorInfo> {
-    // Nobody reads what is too large.
-    let request = request?.with_files(json::parse(&described(blobs)))?;
-    harness::files(request.args().all())?;
-    let unreadable = |why: JsValue| {
-        ErrorInfo::new(
-            Code::InvalidArguments,
-            why.as_string().unwrap_or_else(|| "a file cannot be read".into()),
-        )
-        .hint("it may have been moved or changed since it was chosen: choose it again")
-    };
-    let read: Array = taken(blobs).await.map_err(unreadable)?.unchecked_into();
-    let request = request.with_files(json::parse(&read.shift().as_string().unwrap_or_default()))?;
-    let files = harness::files(request.args().all())?;
-    for (file, blob) in files.into_iter().zip(read.iter()) {
-        pump.inner().store.offer(id, file.id, blob);
+    let request = request?;
+    let (known, read) = read(blobs).await?;
+    let request = request.with_files(known)?;
+    for (file, blob) in read {
+        pump.inner().store.offer(Some(id), file.id, blob);
     }
     Ok(request)
+}
+
+/// What is known of these, as a command has it, and each with its bytes.
+async fn read(blobs: &Array) -> Result<(Option<Value>, Vec<(File, JsValue)>), ErrorInfo> {
+    let files = |known| harness::files(&Object::new().maybe("files", known).done());
+    // Nobody reads what is too large.
+    files(json::parse(&described(blobs)))?;
+    let read: Array = taken(blobs).await.map_err(unreadable)?.unchecked_into();
+    let known = json::parse(&read.shift().as_string().unwrap_or_default());
+    let files = files(known.clone())?;
+    Ok((known, files.into_iter().zip(read.iter()).list()))
+}
+
+fn unreadable(why: JsValue) -> ErrorInfo {
+    let why = why.as_string().unwrap_or_else(|| "a file cannot be read".into());
+    ErrorInfo::new(Code::InvalidArguments, why)
+        .hint("it may have been moved or changed since it was chosen: choose it again")
 }
 
 /// A text with the files in their places: a string, or a `Blob` where it need not be one. Where files are gone the harness is

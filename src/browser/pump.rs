@@ -178,16 +178,33 @@ impl Pump {
     /// A command of the page, with the `Blob`s that come with it.
     pub fn command_with(&self, id: u32, request: Result<Request, ErrorInfo>, blobs: js_sys::Array, by: By) {
         self.0.reading.borrow_mut().push(id);
+        self.with_files(Box::new(move |pump, room| match room {
+            Ok(()) => bytes::send(pump, id, request, blobs, by),
+            Err(error) if bytes::is_awaited(pump, id) => pump.deliver(Deliver::Reply(id, Err(error))),
+            Err(_) => {}
+        }));
+    }
+
+    /// A tool is over, and gave these `Blob`s besides its value.
+    pub fn receive(&self, call: CallKey, json: Option<String>, blobs: js_sys::Array) {
+        self.with_files(Box::new(move |pump, room| match room {
+            Ok(()) => bytes::receive(pump, call, json, blobs),
+            Err(error) => pump.input(Input::Returned { call, result: Err(error) }),
+        }));
+    }
+
+    /// Does this when the room of files is there, or does not come.
+    fn with_files(&self, then: Box<dyn FnOnce(&Pump, Result<(), ErrorInfo>)>) {
         let pump = self.clone();
         task::start(async move {
-            match bring(&pump.0.scope, OF_FILES).await {
-                Ok(()) => bytes::send(&pump, id, request, blobs, by),
-                Err(why) if bytes::is_awaited(&pump, id) => {
-                    pump.deliver(Deliver::Reply(id, Err(ErrorInfo::absent(&why))));
-                }
-                Err(_) => {}
-            }
+            let room = bring(&pump.0.scope, OF_FILES).await;
+            then(&pump, room.map_err(|why| ErrorInfo::absent(&why)));
         });
+    }
+
+    /// Whether the harness waits for this call.
+    pub(super) fn awaits(&self, call: CallKey) -> bool {
+        self.0.harness.try_borrow().is_ok_and(|harness| harness.awaits(call))
     }
 
     /// A command of the page.

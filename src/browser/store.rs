@@ -26,8 +26,8 @@ pub struct Store {
 /// The bytes of files that lie here, as `Blob`s.
 #[derive(Debug, Default)]
 struct Files {
-    /// Those that a commit may put: the command that they came with, and their id.
-    offered: Vec<(u32, String, JsValue)>,
+    /// Those that a commit may put: the command that they came with (`None`: a tool gave them), and their id.
+    offered: Vec<(Option<u32>, String, JsValue)>,
     /// Those of a store in memory.
     kept: Vec<(String, JsValue)>,
 }
@@ -85,13 +85,23 @@ impl Store {
         match &self.kind {
             Kind::Memory(memory) => {
                 memory.borrow_mut().commit(commit)?;
-                self.keep(commit, files);
-                Ok(())
+                self.keep(commit, files.clone());
             }
             Kind::Idb(idb) => match self.signer.signed(idb, commit).await? {
-                Some(signed) => idb.commit(&signed, &files).await,
-                None => idb.commit(commit, &files).await,
+                Some(signed) => idb.commit(&signed, &files).await?,
+                None => idb.commit(commit, &files).await?,
             },
+        }
+        self.put(&files);
+        Ok(())
+    }
+
+    /// These are stored. Those of a command wait for its end, because it may put them again.
+    fn put(&self, files: &[(Key, JsValue)]) {
+        let offered = &mut self.files.borrow_mut().offered;
+        for (key, _) in files {
+            let at = offered.iter().position(|(of, id, _)| of.is_none() && is_file(key, id));
+            at.map(|at| offered.swap_remove(at));
         }
     }
 
@@ -103,19 +113,20 @@ impl Store {
         }
     }
 
-    /// Takes the bytes of a file that came with a command. They wait for the commit that puts them.
-    pub(super) fn offer(&self, command: u32, id: String, blob: JsValue) {
+    /// Takes the bytes of a file that came with a command, or (`None`) that a tool gave. They wait for the commit that puts
+    /// them.
+    pub(super) fn offer(&self, command: Option<u32>, id: String, blob: JsValue) {
         self.files.borrow_mut().offered.push((command, id, blob));
     }
 
     /// The command is answered: what came with it is stored, or nobody wants it.
     pub(super) fn withdraw(&self, command: u32) {
-        self.files.borrow_mut().offered.retain(|(of, ..)| *of != command);
+        self.files.borrow_mut().offered.retain(|(of, ..)| *of != Some(command));
     }
 
     fn offered(&self, key: &Key) -> Option<JsValue> {
         let files = self.files.borrow();
-        let is_it = |(_, id, _): &&(u32, String, JsValue)| is_file(key, id);
+        let is_it = |(_, id, _): &&(Option<u32>, String, JsValue)| is_file(key, id);
         files.offered.iter().find(is_it).map(|(.., blob)| blob.clone())
     }
 

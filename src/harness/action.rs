@@ -6,7 +6,7 @@
 use crate::error::ErrorInfo;
 use crate::find;
 use crate::harness::config::{Function, Http};
-use crate::model::Answer;
+use crate::model::{Answer, File};
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use crate::protocol::{Command, Request};
 use crate::rooms::Room;
@@ -124,6 +124,18 @@ pub enum Input {
         call: CallKey,
         /// What came of it.
         result: Result<Option<String>, ErrorInfo>,
+    },
+    /// A tool is over, and has given files: the JSON of its value (`None`: undefined), and what is known of the files. Their
+    /// bytes are there for the commit that puts them.
+    Gave {
+        /// Which call.
+        call: CallKey,
+        /// Its value.
+        json: Option<String>,
+        /// What it gave besides.
+        files: Vec<File>,
+        /// What stands in those that are text, each with the number of its file.
+        texts: Vec<(usize, String)>,
     },
     /// A tool tells how far it is.
     Progress {

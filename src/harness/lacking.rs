@@ -8,7 +8,7 @@
 use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
-use crate::harness::doors::{brings_rare_schema, builds_on, have_rare_schema, needed};
+use crate::harness::doors::{OF_FILES, brings_rare_schema, builds_on, have_rare_schema, needed};
 use crate::harness::reads::After;
 use crate::ports::Millis;
 use crate::rooms::{Room, Rooms};
@@ -47,6 +47,7 @@ impl Harness {
                 let upkeep = self.runner.pages.needs_upkeep(*read);
                 Rooms::given(past, Room::Past).and(Rooms::given(upkeep, Room::Upkeep)).and(rare)
             }
+            Input::Gave { .. } => Rooms::of(OF_FILES),
             Input::Account { result: Ok(skills), .. } => Rooms::given(!skills.is_empty(), Room::More),
             _ => Rooms::NONE,
         }

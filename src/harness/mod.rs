@@ -115,6 +115,11 @@ impl Harness {
         self.core.session(id)
     }
 
+    /// Whether a function of the page is called, and its end is waited for.
+    pub fn awaits(&self, call: CallKey) -> bool {
+        self.runner.calls.functions.get(call).is_some()
+    }
+
     /// The keys that must not appear anywhere.
     pub fn secrets(&self) -> &Secrets {
         &self.core.secrets
@@ -243,6 +248,9 @@ impl Harness {
             Input::Answered { call, result } => self.runner.answered(&mut self.core, call, result),
             Input::FilesGone { call, files } => self.runner.files_gone(&mut self.core, call, files),
             Input::Returned { call, result } => self.runner.returned(&mut self.core, call, result),
+            Input::Gave { call, json, files, texts } => {
+                self.runner.gave(&mut self.core, call, json, (files, texts));
+            }
             Input::Progress { call, json } => self.runner.calls.progress(&mut self.core, call, &json),
             Input::Room { room, result } => self.room_came(room, result),
             Input::Online => self.runner.online(&mut self.core),

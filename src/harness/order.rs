@@ -28,7 +28,9 @@ impl Harness {
         match input {
             Input::Committed { .. } | Input::LockLost => true,
             Input::Room { .. } => true,
-            Input::Read { .. } | Input::Account { .. } if self.lacks_a_room(input) => false,
+            Input::Read { .. } | Input::Account { .. } | Input::Gave { .. } if self.lacks_a_room(input) => {
+                false
+            }
             Input::Read { .. } | Input::Signed { .. } => !self.runner.pages.is_committing(),
             Input::Command { .. } if self.waits_for_a_room(input, before) => false,
             Input::Command { request: Ok(request), .. }

@@ -612,6 +612,8 @@ entries! {
             cut: Option<u64>,
             /// Where the text from outside comes from that a page holds which was read or changed.
             outside: Outside,
+            /// The files that it gave, each a [`Block::File`]: never their bytes.
+            files: Vec<Block>,
         }
         /// Nobody knows whether the tool took effect, and it is not run again.
         Decision Unknown = "unknown" erasable true {
@@ -800,7 +802,8 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             Block::Text(text) => ("text", &[text], None),
             Block::Thinking { text, signature } => ("thinking", &[text], Some(signature.as_deref().into())),
             Block::ToolCall { id, name, arguments } => ("tool_call", &[id, name, arguments], None),
-            Block::ToolResult { id, name, text, is_error } => {
+            // Results are entries of their own: none is among these blocks.
+            Block::ToolResult { id, name, text, is_error, .. } => {
                 ("tool_result", &[id, name, text], Some((*is_error).into()))
             }
             Block::File(File { id, media_type, size, name, gone }) => {
@@ -836,6 +839,7 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
                 name: text(2)?,
                 text: text(3)?,
                 is_error: value.get(4)?.as_bool()?,
+                files: Vec::new(),
             },
             "extra" => Block::Extra(text(1)?),
             "raw" => Block::Raw(text(1)?),
@@ -857,7 +861,13 @@ mod tests {
             Block::Thinking { text: String::new(), signature: Some("s".into()) },
             Block::Thinking { text: "t".into(), signature: None },
             Block::ToolCall { id: "a".into(), name: "n".into(), arguments: "{\"x\": 1.50}".into() },
-            Block::ToolResult { id: "a".into(), name: "n".into(), text: "r".into(), is_error: true },
+            Block::ToolResult {
+                id: "a".into(),
+                name: "n".into(),
+                text: "r".into(),
+                is_error: true,
+                files: Vec::new(),
+            },
             Block::Extra("{\"citations\":[]}".into()),
             Block::Raw("{\"type\":\"x\"}".into()),
         ];
@@ -953,6 +963,7 @@ mod tests {
                 error: None,
                 cut: Some(5),
                 outside: Outside::tool("fetch"),
+                files: vec![Block::File(File { id: "file_1".into(), ..File::default() })],
             },
             Entry::Unknown { tool_call: "a".into() },
             Entry::Interrupted { reason: "user".into(), blocks, usage: Some(usage), cost: Some(7) },

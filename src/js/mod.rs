@@ -79,6 +79,10 @@ impl Host {
             Some("tools") => self.pump.look(),
             Some("answer") => {
                 let thrown = message.error();
+                let files = Reflect::get(message.as_ref(), &"files".into()).unwrap_or_default();
+                if let Ok(files) = files.dyn_into::<Array>() {
+                    return self.pump.receive(id, message.json().as_string(), files);
+                }
                 let result = if thrown.is_object() {
                     Err(convert::thrown(&thrown))
                 } else {

@@ -36,6 +36,7 @@ pub(super) const CODEC: Codec = Codec {
     headers: &[("anthropic-version", "2023-06-01"), ("anthropic-dangerous-direct-browser-access", "true")],
     path: "/v1/messages",
     documents: true,
+    files_in_results: true,
     framing: Framing::Events,
     // It gives twenty where nobody says how many.
     list: List { path: "/v1/models?limit=1000", name: "display_name", ..List::DATA },
@@ -247,10 +248,17 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
             out.push_str(r#","input":"#);
             out.push_str(if is_object(arguments) { arguments } else { "{}" });
         }
-        Block::ToolResult { id, text, is_error, .. } => {
+        Block::ToolResult { id, text, is_error, files, .. } => {
             begin(out, r#"{"type":"tool_result","tool_use_id":"#);
             push_text(out, &plain(id, 128));
-            if !text.trim().is_empty() {
+            if !files.is_empty() {
+                out.push_str(r#","content":["#);
+                encode_block(&Block::Text(text.clone()), ours, out);
+                for file in files {
+                    encode_block(file, ours, out);
+                }
+                out.push(']');
+            } else if !text.trim().is_empty() {
                 out.push_str(r#","content":"#);
                 push_text(out, text);
             }
@@ -750,6 +758,7 @@ mod tests {
             name: "n".into(),
             text: text.into(),
             is_error,
+            files: Vec::new(),
         };
         assert_eq!(
             encode(
@@ -785,7 +794,13 @@ mod tests {
         let result = encode(
             Role::User,
             false,
-            vec![Block::ToolResult { id: id.into(), name: "n".into(), text: "r".into(), is_error: false }],
+            vec![Block::ToolResult {
+                id: id.into(),
+                name: "n".into(),
+                text: "r".into(),
+                is_error: false,
+                files: Vec::new(),
+            }],
         );
         let sent = call[0]["content"][0]["id"].as_str().unwrap();
         assert!(sent.starts_with("functions_search_0_") && sent.len() < 40, "{sent}");

@@ -1,4 +1,4 @@
-//! Files that a person sends with a message.
+//! Files that a person sends with a message, or that a tool gives.
 //!
 //! Decides what kind of file a media type is, which model takes it, and what is said in place of one that is not taken.
 //! Promises: a file is never lost in silence. A model that cannot have it is told what it was. Leaves to others: how a
@@ -99,9 +99,14 @@ impl File {
         out.push('"');
     }
 
+    /// What stands before its text.
+    pub(crate) fn lead(&self) -> String {
+        ["The ", &self.told(), ":\n"].concat()
+    }
+
     /// Appends its text with what it is, as the inside of a string.
     fn push_told(&self, out: &mut String) {
-        push_inside(out, &["The ", &self.told(), ":\n"].concat());
+        push_inside(out, &self.lead());
         push_mark(out, &self.id, Form::Text);
     }
 }

@@ -77,6 +77,8 @@ pub enum Block {
         text: String,
         /// Whether the call failed.
         is_error: bool,
+        /// The files that it gave, each a [`Block::File`], where its wire has a place for them here.
+        files: Vec<Block>,
     },
     /// What the provider added to the block before it (citations, a thought signature): the members of a JSON
     /// object, as JSON text. Not shown; sent back with that block, to the same provider. Never empty.

@@ -28,6 +28,7 @@ pub(super) const CODEC: Codec = Codec {
     headers: &[],
     path: "/api/chat",
     documents: false,
+    files_in_results: false,
     framing: Framing::Lines,
     list: List { path: "/api/tags", list: "models", id: "model", ..List::DATA },
     encode_message,
@@ -272,6 +273,7 @@ mod tests {
             name: name.into(),
             text: "r".into(),
             is_error: true,
+            files: Vec::new(),
         };
         let said = || {
             vec![thinking("h"), t("a"), thinking("m"), call("1", "x", "{\"q\":1.50}"), call("2", "y z", "{")]

@@ -25,6 +25,7 @@ pub(super) const CODEC: Codec = Codec {
     headers: &[],
     path: "/chat/completions",
     documents: true,
+    files_in_results: false,
     framing: Framing::Events,
     list: List::DATA,
     encode_message,
@@ -578,6 +579,7 @@ mod tests {
             name: "x".into(),
             text: "r".into(),
             is_error: false,
+            files: Vec::new(),
         };
         encode_message(
             &dialect("mistral"),
@@ -643,6 +645,7 @@ mod tests {
             name: "x".into(),
             text: "r".into(),
             is_error: true,
+            files: Vec::new(),
         };
         let calls = vec![thinking.clone(), t("a"), call("1", "x", "{\"q\":1}"), extra(), call("2", "y", "{")];
         let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});

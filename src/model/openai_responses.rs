@@ -31,6 +31,7 @@ pub(super) const CODEC: Codec = Codec {
     headers: &[],
     path: "/responses",
     documents: true,
+    files_in_results: false,
     framing: Framing::Events,
     list: List::DATA,
     encode_message,
@@ -703,6 +704,7 @@ mod tests {
             name: "n".into(),
             text: "r".into(),
             is_error: true,
+            files: Vec::new(),
         };
         let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "r"});
         let long = "x".repeat(64);

@@ -37,6 +37,8 @@ pub(super) struct Codec {
     pub path: &'static str,
     /// Whether a message has a place for a document.
     pub documents: bool,
+    /// Whether the result of a tool has a place for files. Elsewhere they follow as what a person says.
+    pub files_in_results: bool,
     /// How an answer is cut into events.
     pub framing: Framing,
     /// Where its list of models is.
@@ -169,6 +171,11 @@ impl Wire {
             "custom" => Rooms::of(custom().room),
             _ => Preset::find(kind, preset).map_or(Rooms::NONE, |row| row.wire.rooms()),
         }
+    }
+
+    /// Whether the result of a tool has a place for files.
+    pub fn has_files_in_results(self) -> bool {
+        self.codec().files_in_results
     }
 
     /// Appends a message as one or more objects of this wire's list of messages, with commas between them and

@@ -233,6 +233,7 @@ pub(super) fn run_of(header: &Header, entry: &Entry) -> Option<Run> {
             json: end.get("json")?.as_bool()?,
             error: end.get("error").map(ErrorInfo::from_json),
             cut: None,
+            files: Vec::new(),
         })
     };
     let ends = match ends {

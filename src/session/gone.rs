@@ -1,7 +1,7 @@
 //! Files of a conversation whose bytes are lost.
 //!
-//! Decides which of a conversation's files count as gone: those of which a model call has put on record that they are, until
-//! a message brings the same file again. Promises: it follows from the entries alone, wherever they are read. Leaves to
+//! Decides which of a conversation's files count as gone: those of which a model call has put on record that they are. They
+//! are there again when a message or a tool brings the same file. Promises: it follows from the entries alone, wherever they are read. Leaves to
 //! others: whether the bytes are there (the pump), what a model is told in their place (`model::files`).
 
 use super::Session;
@@ -11,7 +11,7 @@ use crate::rooms::{Room, enter};
 use serde_json::Value;
 
 impl Session {
-    /// Whether a message has this file, and it is gone or is not. A door of the room `past`.
+    /// Whether the conversation has this file, and it is gone or is not. A door of the room `past`.
     #[inline(never)]
     pub(crate) fn has_file(&self, id: &str, gone: bool) -> bool {
         enter(Room::Past);
@@ -26,7 +26,7 @@ impl Session {
         self.change_files(true, &|file| ids.iter().any(|id| id.as_str() == Some(&file.id)));
     }
 
-    /// A message brings these files. Those of a copy are as they were where they stood. A door of the room `past`.
+    /// A message or a tool brings these files. Those of a copy are as they were where they stood. A door of the room `past`.
     #[inline(never)]
     pub(super) fn files_come(&mut self, files: &[Block]) {
         enter(Room::Past);
@@ -48,10 +48,7 @@ impl Session {
             }
         };
         for run in self.runs.iter_mut().chain(self.versions.runs_mut()) {
-            change(&mut run.prompt.files);
-            for steered in &mut run.steered {
-                change(&mut steered.prompt.files);
-            }
+            run.change_files(&mut change);
         }
         for queued in &mut self.queue {
             change(queued.files_mut());

@@ -32,7 +32,7 @@ pub use keeping::{Beside, as_stored, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay, weight};
 pub use transcript::Transcript;
-pub(crate) use view::{answer, arguments, said_in, text_part, usage, waiting};
+pub(crate) use view::{answer, arguments, files_given, said_in, text_part, usage, waiting};
 pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::ErrorInfo;
@@ -706,7 +706,7 @@ impl Session {
             if prompt.context.is_some() {
                 self.outside.add(Outside::CONTEXT.into());
             }
-            for file in files_of_prompt(&prompt.files) {
+            for file in files_among(&prompt.files) {
                 self.outside.add(Outside::file(file));
             }
         }
@@ -767,8 +767,10 @@ impl Session {
         {
             self.unsealed += 1;
         }
-        if let Entry::FilesGone { files, .. } = entry {
-            self.files_go(files);
+        match entry {
+            Entry::FilesGone { files, .. } => self.files_go(files),
+            Entry::Returned { files, .. } if !files.is_empty() => self.files_come(files),
+            _ => {}
         }
         if let Entry::Answered { blocks, .. } = entry {
             for block in blocks {
@@ -832,15 +834,27 @@ impl Session {
     }
 }
 
-/// The files that came with the messages of a run.
-pub(crate) fn files_of(run: &Run) -> impl Iterator<Item = &File> {
-    let entered = run.steered.iter().flat_map(|steered| files_of_prompt(&steered.prompt.files));
-    files_of_prompt(&run.prompt.files).chain(entered)
+/// The files that came with the messages of a run, and those that its tools gave.
+pub(crate) fn files_of(run: &Run) -> Vec<&File> {
+    let mut files = Vec::new();
+    let mut add = |blocks| files.extend(files_among(blocks));
+    add(&run.prompt.files);
+    for steered in &run.steered {
+        add(&steered.prompt.files);
+    }
+    for call in run.turns.iter().flat_map(|turn| &turn.calls) {
+        add(call.files());
+        let delegate = call.delegate.as_deref().map_or(&[][..], |run| &run.turns);
+        for call in delegate.iter().flat_map(|turn| &turn.calls) {
+            add(call.files());
+        }
+    }
+    files
 }
 
-/// The files among what came with a message.
-pub(crate) fn files_of_prompt(files: &[Block]) -> impl Iterator<Item = &File> {
-    files.iter().filter_map(|block| match block {
+/// The files among these blocks.
+pub(crate) fn files_among(blocks: &[Block]) -> impl Iterator<Item = &File> {
+    blocks.iter().filter_map(|block| match block {
         Block::File(file) => Some(file),
         _ => None,
     })

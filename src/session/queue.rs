@@ -9,7 +9,7 @@
 //! They are let go by name, or by a run that completes: a person who begins a run, or goes on with one, wants the
 //! session to work again. A message that comes later is not held by what was before it.
 
-use super::{Past, Session, files_of_prompt};
+use super::{Past, Session, files_among};
 use crate::journal::{Entry, Header, Mode, OfQueue};
 use crate::list::Listed;
 use crate::model::{Block, File};
@@ -93,7 +93,7 @@ impl Session {
 
     /// The files of the messages that wait.
     pub(crate) fn queued_files(&self) -> impl Iterator<Item = &File> {
-        self.queue.iter().flat_map(|queued| files_of_prompt(queued.files()))
+        self.queue.iter().flat_map(|queued| files_among(queued.files()))
     }
 
     /// The message whose turn it is to enter the run at work.

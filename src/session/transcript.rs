@@ -4,12 +4,13 @@
 //! unchanged or not at all, and every tool call that is sent has exactly one result. The text grows at its end, so
 //! that a provider's prompt cache holds. Only an edit, a refused file or a lost one takes it back to an earlier place.
 
-use super::Session;
+use super::{Session, files_among};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Outcome;
 use crate::list::Listed;
-use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
+use crate::model::{Block, FileKind, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
+use crate::rooms::{Room, enter};
 use crate::run::{Call, CallState, Prompt, Run, Said, Turn};
 
 /// The serialized conversation of one session for one provider, extended as the session goes on.
@@ -136,7 +137,7 @@ impl Transcript {
                     };
                     self.push(Role::User, vec![Block::Text(text)], false);
                 }
-                if !replaced && !self.take(turn, last) {
+                if !replaced && !self.take(turn, last, refused) {
                     return &self.text;
                 }
                 self.turns += 1;
@@ -169,8 +170,8 @@ impl Transcript {
         self.push(Role::User, blocks, false);
     }
 
-    /// Whether the turn is settled, and was taken up. `last`: the run ended with it.
-    fn take(&mut self, turn: &Turn, last: bool) -> bool {
+    /// Whether the turn is settled, and was taken up. `last`: the run ended with it. `refused`: without its files.
+    fn take(&mut self, turn: &Turn, last: bool, refused: bool) -> bool {
         match &turn.said {
             Said::Nothing | Said::Partial(_) => false,
             // What a refusal said is not sent back: it would be refused again.
@@ -188,9 +189,11 @@ impl Transcript {
                 true
             }
             Said::Whole { blocks, stop, provider, .. } => {
-                let results: Option<Vec<Block>> =
-                    turn.calls.iter().map(|call| result(call, &self.mark)).whole();
-                let Some(results) = results else { return false };
+                let results = turn.calls.iter().map(|call| self.result(call, refused)).whole();
+                let Some(mut results) = results else { return false };
+                let gave = turn.calls.iter().any(|call| !call.files().is_empty());
+                let files = if gave { self.files_behind(&mut results) } else { Vec::new() };
+                self.leaves_out |= gave && refused;
                 let mut blocks = blocks.clone();
                 if last && *stop == StopReason::Pause {
                     // The provider's own tools will not come back to what they left open.
@@ -199,6 +202,7 @@ impl Transcript {
                 let own = *provider == self.peer.name;
                 self.push(Role::Assistant, blocks, own);
                 self.push(Role::User, results, false);
+                self.push(Role::User, files, false);
                 if let Some(error) = &turn.sent_back {
                     self.push(Role::User, vec![Block::Text(sent_back(error))], false);
                 }
@@ -206,6 +210,59 @@ impl Transcript {
                 true
             }
         }
+    }
+
+    /// What a call has come to. `None`: it has not yet.
+    fn result(&self, call: &Call, refused: bool) -> Option<Block> {
+        let CallState::Settled(settled) = &call.state else { return None };
+        let framed = |text: &str| match call.source {
+            Some(source) => framed(text, source, &self.mark),
+            None => text.into(),
+        };
+        let (mut text, mut files) = (settled.text.clone(), Vec::new());
+        if !settled.files.is_empty() {
+            files = self.files_beside(&settled.files, refused, &mut text);
+        }
+        Some(Block::ToolResult {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            text: framed(&text),
+            is_error: settled.error.is_some(),
+            files,
+        })
+    }
+
+    /// The files of a result as they are sent. The text of a file is in the result, and so is what is said in the place of
+    /// one that cannot be sent. A door of the room `past`.
+    #[inline(never)]
+    fn files_beside(&self, given: &[Block], refused: bool, text: &mut String) -> Vec<Block> {
+        enter(Room::Past);
+        let mut files = Vec::new();
+        for file in files_among(given).filter(|file| file.kind() != FileKind::Text) {
+            match self.peer.block(&Block::File(file.clone()), refused) {
+                Block::Text(note) => *text = [&*text, "\n\n", &note].concat(),
+                file => files.push(file),
+            }
+        }
+        files
+    }
+
+    /// The files of results that have no place for them there, with what says where they are from, taken out of these. A
+    /// door of the room `past`.
+    #[inline(never)]
+    fn files_behind(&self, results: &mut [Block]) -> Vec<Block> {
+        enter(Room::Past);
+        let mut behind = Vec::new();
+        for result in results {
+            if let Block::ToolResult { name, files, .. } = result
+                && !files.is_empty()
+                && !self.peer.wire.has_files_in_results()
+            {
+                behind.push(Block::Text(["The tool \"", name, "\" gave this:"].concat()));
+                behind.append(files);
+            }
+        }
+        behind
     }
 
     fn push(&mut self, role: Role, blocks: Vec<Block>, own: bool) {
@@ -241,17 +298,4 @@ fn refused(runs: &[Run], at: usize) -> bool {
     pairs
         .into_iter()
         .any(|pair| matches!(pair, [run, next] if next.prompt.continues.is_none() && is_refused(run)))
-}
-
-fn result(call: &Call, mark: &str) -> Option<Block> {
-    let CallState::Settled(settled) = &call.state else { return None };
-    Some(Block::ToolResult {
-        id: call.id.clone(),
-        name: call.name.clone(),
-        text: match call.source {
-            Some(source) => framed(&settled.text, source, mark),
-            None => settled.text.clone(),
-        },
-        is_error: settled.error.is_some(),
-    })
 }

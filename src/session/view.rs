@@ -4,7 +4,7 @@
 //! the same message read back later have the same ids and parts. Leaves to others: which runs are shown (the session), what
 //! a model is sent (`prompt/`), and drawing.
 
-use super::{Queued, Session};
+use super::{Queued, Session, files_among};
 use crate::error::{Code, ErrorInfo};
 use crate::find::hidden;
 use crate::journal::Sums;
@@ -285,7 +285,14 @@ fn part_of(call: &Call) -> Value {
         .maybe("progress", call.delegate.as_deref().map(progress))
         .maybe("result", result)
         .maybe("error", error)
+        .maybe("files", files_given(call))
         .done()
+}
+
+/// The files that a tool gave, each a part; `None`: there are none.
+pub(crate) fn files_given(call: &Call) -> Option<Value> {
+    let files = call.files();
+    (!files.is_empty()).then(|| files_among(files).map(file_part).array())
 }
 
 /// How far a run has come that works for another.

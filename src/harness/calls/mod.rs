@@ -13,6 +13,7 @@ pub(in crate::harness) mod streaming;
 pub(in crate::harness) mod watch;
 
 use crate::harness::action::{Action, CallKey};
+use crate::harness::calls::outcome::result_text;
 use crate::harness::calls::questions::{PageCall, PageQuestion};
 use crate::harness::calls::streaming::LiveModel;
 use crate::harness::core::Core;
@@ -203,12 +204,7 @@ impl Calls {
 
     /// What a tool of the page returned, as text for the model, and whether that is JSON.
     pub(in crate::harness) fn tool_text(&self, core: &Core, json: Option<String>) -> (ToolText, bool) {
-        let json = json.unwrap_or_default();
-        let (text, json) = match json::parse(&json) {
-            Some(Value::String(text)) => (text, false),
-            Some(Value::Null) | None => (String::new(), false),
-            Some(_) => (json, true),
-        };
+        let (text, json) = result_text(json);
         let text = ToolText::new(core.secrets.scrubbed(text));
         let json = json && text.truncated.is_none();
         (text, json)

@@ -2,10 +2,21 @@
 
 use crate::error::ErrorInfo;
 use crate::journal::{Entry, Outside};
+use crate::json;
 use crate::object::Object;
 use crate::session;
 use crate::tools::ToolText;
 use serde_json::Value;
+
+/// The JSON of a tool's value as text for the model, and whether that is JSON.
+pub(in crate::harness) fn result_text(json: Option<String>) -> (String, bool) {
+    let json = json.unwrap_or_default();
+    match json::parse(&json) {
+        Some(Value::String(text)) => (text, false),
+        Some(Value::Null) | None => (String::new(), false),
+        Some(_) => (json, true),
+    }
+}
 
 /// The entry of a tool that has ended.
 pub(in crate::harness) fn returned_entry(tool_call: &str, text: ToolText, json: bool) -> Entry {
@@ -16,6 +27,7 @@ pub(in crate::harness) fn returned_entry(tool_call: &str, text: ToolText, json: 
         json,
         error: None,
         outside: Outside::default(),
+        files: Vec::new(),
     }
 }
 
@@ -29,6 +41,7 @@ pub(in crate::harness) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entr
         error: Some(error),
         cut: None,
         outside: Outside::default(),
+        files: Vec::new(),
     }
 }
 

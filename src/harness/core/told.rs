@@ -166,6 +166,7 @@ impl Core {
                 None => part.value("result", session::tool_result(&settled.text, settled.json)),
                 Some(error) => part.value("error", error.to_json()),
             };
+            part.maybe("files", session::files_given(call));
         }
         let Some(mut detail) = self.detail_of(session, run) else { return };
         detail.all(part.done());

@@ -1,11 +1,13 @@
-//! Files that come with a message.
+//! Files that come with a message, or that a tool gives.
 //!
 //! Decides how many and how large they may be, and which are refused before anything is stored; which bytes nobody
-//! refers to any more. Promises: the bytes of a message are put with the entry that accepts it, in one commit. Leaves to
+//! refers to any more. Promises: the bytes are put with the entry that has their files, in one commit. Leaves to
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::CallKey;
+use crate::harness::calls::outcome::{result_text, returned_entry};
+use crate::harness::calls::{CallOwner, Owner, RunCall};
 use crate::harness::config::Config;
 use crate::harness::core::Core;
 use crate::harness::core::arrival::Arrival;
@@ -19,9 +21,10 @@ use crate::ports::{Key, Part, Table, Write};
 use crate::protocol::{Args, Members};
 use crate::rooms::{Room, enter};
 use crate::session::{Session, files_of};
+use crate::tools::ToolText;
 use serde_json::Value;
 
-/// How many files a message may have.
+/// How many files may come together.
 const COUNT: usize = 20;
 
 /// How many bytes an image may have: Anthropic takes five megabytes of base64.
@@ -37,7 +40,7 @@ const ALL_BYTES: u64 = 23 * 1024 * 1024;
 /// How long a file's name may be, in characters.
 const NAME: usize = 200;
 
-/// The files among the arguments of `sendMessage`, `{ mediaType, size, name?, id? }` each. This is asked
+/// The files among the arguments of `sendMessage`, or of a tool's result, `{ mediaType, size, name?, id? }` each. This is asked
 /// before their bytes are read.
 ///
 /// # Errors
@@ -49,8 +52,8 @@ pub fn files(args: &Value) -> Result<Vec<File>, ErrorInfo> {
         files.as_array().map(Vec::as_slice).ok_or_else(error)
     })?;
     if given.len() > COUNT {
-        let error = ErrorInfo::new(Code::FileTooLarge, format!("a message takes {COUNT} files at most"));
-        return Err(error.hint("send the others with another message"));
+        let error = ErrorInfo::new(Code::FileTooLarge, format!("{COUNT} files at most may come together"));
+        return Err(error.hint("give the others another time"));
     }
     let mut sum = 0_u64;
     let mut files = Vec::new();
@@ -81,7 +84,7 @@ pub fn files(args: &Value) -> Result<Vec<File>, ErrorInfo> {
         sum = sum.saturating_add(file.size);
         files.push(file);
     }
-    fits(sum, "the files of a message")?;
+    fits(sum, "files that come together")?;
     Ok(files)
 }
 
@@ -168,7 +171,50 @@ impl Runner {
         Ok(files.into_iter().map(Block::File).list())
     }
 
-    /// Writes the bytes of a message's files, with the next commit. Those that a conversation refers to are there, unless
+    /// A tool is over, and gave files. A call of the page's own code takes none. A door of the room `past`.
+    #[inline(never)]
+    pub(in crate::harness) fn gave(
+        &mut self,
+        core: &mut Core,
+        call: CallKey,
+        json: Option<String>,
+        (files, texts): (Vec<File>, Vec<(usize, String)>),
+    ) {
+        enter(Room::Past);
+        let Some(live) = self.calls.functions.get(call) else { return core.runs.late(call) };
+        let CallOwner::Tool(Owner::Run(of)) = &live.owner else {
+            let error = ErrorInfo::new(Code::ToolFailed, "the tool gave files, which only a run keeps");
+            let error = error.hint("let the agent call it, or call the function itself");
+            return self.returned(core, call, Err(error));
+        };
+        let RunCall { session, run, tool_call } = of.clone();
+        let had: u64 =
+            core.session(&session).into_iter().flat_map(Session::files).map(|file| file.size).sum();
+        let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
+        if let Err(error) = fits(sum, "the files of a conversation") {
+            return self.returned(core, call, Err(error));
+        }
+        self.calls.functions.remove(call);
+        let (mut text, mut is_json) = result_text(json);
+        for (at, inside) in texts {
+            if let Some(file) = files.get(at) {
+                let gap = if text.is_empty() { "" } else { "\n\n" };
+                text = [&text, gap, &file.lead(), &inside].concat();
+                is_json = false;
+            }
+        }
+        let text = ToolText::new(core.secrets.scrubbed(text));
+        let is_json = is_json && text.truncated.is_none();
+        let mut entry = returned_entry(&tool_call, text, is_json);
+        if let Entry::Returned { files: given, .. } = &mut entry {
+            let named = |file: File| File { name: core.secrets.scrubbed(file.name), ..file };
+            *given = files.into_iter().map(named).map(Block::File).list();
+            self.write_files(core, given);
+        }
+        self.settle(core, &session, &run, &entry);
+    }
+
+    /// Writes the bytes of files, with the next commit. Those that a conversation refers to are there, unless
     /// they were lost: so each is written.
     pub(in crate::harness) fn write_files(&mut self, core: &mut Core, files: &[Block]) {
         for file in files {

@@ -12,7 +12,7 @@ use crate::list::Listed;
 use crate::object::Object;
 use crate::protocol::Members;
 use crate::protocol::args::shortened;
-use crate::session::{Queued, files_of_prompt};
+use crate::session::{Queued, files_among};
 use serde_json::Value;
 
 /// The message with this id that waits, and its session.
@@ -98,7 +98,7 @@ impl Runner {
     pub(in crate::harness) fn unqueue(&mut self, core: &mut Core, session: &str, id: &str) {
         let Some(queued) = core.session(session).and_then(|folded| folded.queued(id)) else { return };
         let (run, message) = (queued.run.clone(), queued.message().into());
-        let files = files_of_prompt(queued.files()).map(|file| vec![file.id.as_str().into()]).list();
+        let files = files_among(queued.files()).map(|file| vec![file.id.as_str().into()]).list();
         self.append(core, session, Some(&run), &Entry::Unqueued { message });
         self.sweep_files(core, &files);
         core.answer_waiters(session);

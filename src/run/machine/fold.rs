@@ -99,7 +99,8 @@ impl Run {
             Some(error) => [&error.for_model(), "\n\nWhat it said last:\n", &text].concat(),
         };
         let ToolText { text, truncated } = ToolText::new(text);
-        (Settled { text, json: false, error, cut: truncated.map(|bytes| bytes as u64) }, source)
+        let cut = truncated.map(|bytes| bytes as u64);
+        (Settled { text, json: false, error, cut, files: Vec::new() }, source)
     }
 
     fn fold_own(&mut self, at: Millis, entry: &Entry) -> Option<()> {
@@ -310,9 +311,9 @@ impl Run {
                 let call = self.open(tool_call)?;
                 call.state = CallState::Settled(refusal(call.refused(error.clone())));
             }
-            OfCall::Returned { tool_call, text, json, error, cut, .. } => {
-                let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
-                self.settle(tool_call, settled)?;
+            OfCall::Returned { tool_call, text, json, error, cut, files, .. } => {
+                let (text, error, files) = (text.clone(), error.clone(), files.to_vec());
+                self.settle(tool_call, Settled { text, json: *json, error, cut: *cut, files })?;
             }
             OfCall::Unknown { tool_call } => {
                 let call = self.open(tool_call)?;

@@ -145,6 +145,8 @@ pub struct Settled {
     pub error: Option<ErrorInfo>,
     /// How many bytes were cut off.
     pub cut: Option<u64>,
+    /// The files that it gave.
+    pub files: Vec<Block>,
 }
 
 /// Where a tool call stands.
@@ -217,6 +219,14 @@ pub struct Call {
 }
 
 impl Call {
+    /// The files that its tool gave.
+    pub fn files(&self) -> &[Block] {
+        match &self.state {
+            CallState::Settled(settled) => &settled.files,
+            _ => &[],
+        }
+    }
+
     /// Why it is not run. If it had begun before its page was lost, its outcome is unknown: that is said in place of the
     /// reason why it is not run again.
     fn refused(&self, error: ErrorInfo) -> ErrorInfo {
@@ -566,6 +576,22 @@ impl Run {
             }
         }
         all
+    }
+
+    /// The files of its messages and of its tool calls, to change what is known of them.
+    pub(crate) fn change_files(&mut self, change: &mut dyn FnMut(&mut [Block])) {
+        change(&mut self.prompt.files);
+        for steered in &mut self.steered {
+            change(&mut steered.prompt.files);
+        }
+        for call in self.turns.iter_mut().flat_map(|turn| &mut turn.calls) {
+            if let CallState::Settled(settled) = &mut call.state {
+                change(&mut settled.files);
+            }
+            if let Some(delegate) = &mut call.delegate {
+                delegate.change_files(change);
+            }
+        }
     }
 
     /// The run or one that works for it now, by its id.

@@ -20,7 +20,7 @@ pub(super) fn not_wanted(stop: &StopReason) -> Option<ErrorInfo> {
 }
 
 pub(super) fn refusal(error: ErrorInfo) -> Settled {
-    Settled { text: error.for_model(), json: false, error: Some(error), cut: None }
+    Settled { text: error.for_model(), json: false, error: Some(error), cut: None, files: Vec::new() }
 }
 
 /// What has stopped a call. `late`: the time of its run was over.

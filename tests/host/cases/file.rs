@@ -2,11 +2,12 @@
 
 use crate::support::calm::*;
 use crate::support::laws::replays;
-use crate::support::media::{SAMPLES, Sample, decoded, given};
+use crate::support::media::{self, SAMPLES, Sample, decoded, given};
 use crate::support::sim::World;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
 use lodger::journal::{Entry, Row};
+use lodger::model::File;
 use lodger::ports::{Read, Table};
 use serde_json::{Value, json};
 
@@ -391,4 +392,140 @@ fn files_that_no_request_has_are_no_reason_to_ask_again() {
         _ => None,
     });
     assert_eq!(failed.map(|error| error.code), Some(Code::StorageFailed));
+}
+
+/// A run in which the tool `get_fact` gives these samples, by their number; the model has been asked what it makes of them.
+fn given_by_tool(kind: &str, json: Option<&str>, which: &[usize]) -> World {
+    let mut world = with(kind);
+    draws(&mut world, json, which);
+    world
+}
+
+fn draws(world: &mut World, json: Option<&str>, which: &[usize]) {
+    send(world, "draw");
+    world.answers(0, asks(&[("c", "get_fact")]));
+    let call = world.running(0, "c");
+    world.gives(0, call, json, which);
+}
+
+/// The messages of the request that is in the air, from the result on.
+fn behind_the_call(world: &World) -> Vec<Value> {
+    let body = &world.model(0).1.body;
+    let list = body["messages"].as_array().or(body["input"].as_array()).unwrap();
+    let is_result = |message: &Value| {
+        message["role"] == "tool"
+            || message["type"] == "function_call_output"
+            || message["content"][0]["type"] == "tool_result"
+    };
+    list[list.iter().position(is_result).unwrap()..].to_vec()
+}
+
+#[test]
+fn what_a_tool_gives_is_in_its_result_where_that_has_a_place() {
+    let world = given_by_tool("anthropic", Some("{\"pages\":2}"), &[1, 3, 4]);
+    let [message] = &behind_the_call(&world)[..] else { panic!() };
+    let content = &message["content"][0]["content"];
+    let text = content[0]["text"].as_str().unwrap();
+    assert_eq!(
+        inside(text).as_deref(),
+        Some("{\"pages\":2}\n\nThe file \"data.csv\" (text/csv):\na,\"b\"\n\\1,é\n")
+    );
+    is(&content[1]["source"]["data"], &SAMPLES[0]);
+    assert_eq!((&content[1]["type"], &content[2]["type"]), (&json!("image"), &json!("document")));
+    is(&content[2]["source"]["data"], &SAMPLES[2]);
+    assert_eq!(content.as_array().unwrap().len(), 3, "text is in the result: {content}");
+}
+
+#[test]
+fn elsewhere_what_a_tool_gives_follows_the_results() {
+    const LEAD: &str = "The tool \"get_fact\" gave this:";
+    let world = given_by_tool("openai", None, &[1, 3]);
+    let [result, files] = &behind_the_call(&world)[..] else { panic!() };
+    assert!(result["content"].as_str().unwrap().contains("The tool returned no text"));
+    assert_eq!(files["content"][0]["text"], LEAD);
+    url(&files["content"][1]["image_url"]["url"], &SAMPLES[0]);
+    url(&files["content"][2]["file"]["file_data"], &SAMPLES[2]);
+    let world = given_by_tool("openai-responses", None, &[2]);
+    let [_, files] = &behind_the_call(&world)[..] else { panic!() };
+    assert_eq!(files["content"][0]["text"], LEAD);
+    url(&files["content"][1]["image_url"], &SAMPLES[1]);
+    // It has no place for a document.
+    let world = given_by_tool("ollama", None, &[1, 3]);
+    let [result, files] = &behind_the_call(&world)[..] else { panic!() };
+    assert!(
+        result["content"]
+            .as_str()
+            .unwrap()
+            .contains("(application/pdf) was attached here; you cannot read it.")
+    );
+    assert_eq!(files["content"], LEAD);
+    is(&files["images"][0], &SAMPLES[0]);
+}
+
+#[test]
+fn a_model_that_takes_no_images_is_told_of_what_a_tool_gives() {
+    let mut world = started_with(json!({ "provider": provider("openai"), "models": blind() }));
+    draws(&mut world, Some("\"drawn\""), &[1]);
+    let [result] = &behind_the_call(&world)[..] else { panic!() };
+    let text = inside(result["content"].as_str().unwrap()).unwrap();
+    assert_eq!(text, "drawn\n\n[The file \"dot.png\" (image/png) was attached here; you cannot read it.]");
+}
+
+#[test]
+fn a_call_shows_what_its_tool_gave_and_a_reload_and_a_clearing_know_it() {
+    let mut world = given_by_tool("custom", Some("{\"pages\":2}"), &[1, 5]);
+    world.answers(0, says("seen"));
+    let [png, json] = [&SAMPLES[0], &SAMPLES[4]].map(|sample| {
+        let mut part = json!({ "type": "file", "fileId": sample.id, "mediaType": sample.media_type, "size": sample.bytes.len() });
+        if !sample.name.is_empty() {
+            part["filename"] = sample.name.into();
+        }
+        part
+    });
+    assert_eq!(last(&world, "agent:tool-call")["files"], json!([png, json]));
+    let shown = |world: &mut World| history(world)[1]["parts"][0]["files"].clone();
+    assert_eq!(shown(&mut world), json!([png, json]));
+    assert_eq!(stored(&world).len(), 2);
+    let mut world = lost(world, json!({ "provider": provider("custom") }));
+    assert_eq!(shown(&mut world), json!([png, json]));
+    world.loses_file("file_1");
+    send(&mut world, "and now");
+    world.settle(0);
+    world.answers(0, says("it is lost"));
+    assert_eq!(shown(&mut world)[0]["gone"], true);
+    replays(world.journal.rows.iter().map(String::as_str)).unwrap();
+    world.must(0, "clearConversation", json!({}));
+    assert!(stored(&world).is_empty());
+}
+
+#[test]
+fn files_of_a_tool_that_do_not_fit_fail_the_call_and_say_why() {
+    let mut world = with("custom");
+    for _ in 0..6 {
+        let file = json!([{ "id": "file_1", "mediaType": "image/png", "size": 3_900_000 }]);
+        world.must(0, "sendMessage", json!({ "text": "look", "files": file }));
+        world.answers(0, says("seen"));
+    }
+    let large = File { size: 3_900_000, ..media::file(&SAMPLES[1]) };
+    send(&mut world, "draw");
+    world.answers(0, asks(&[("c", "get_fact")]));
+    let call = world.running(0, "c");
+    world.handle(0, Input::Gave { call, json: None, files: vec![large], texts: Vec::new() });
+    world.settle(0);
+    let told = last(&world, "agent:tool-call");
+    assert_eq!((&told["status"], &told["error"]["code"]), (&json!("failed"), &json!("file_too_large")));
+    assert_eq!(stored(&world).len(), 1);
+    world.answers(0, says("too large"));
+}
+
+#[test]
+fn a_call_of_the_pages_own_code_takes_no_files() {
+    let mut world = with("custom");
+    let command = world.command(0, "tools.execute", json!({ "name": "get_fact", "args": {} }));
+    world.settle(0);
+    let call = *world.pages[0].called.keys().next().unwrap();
+    world.gives(0, call, None, &[1]);
+    let error = world.pages[0].asked[&command].answer.clone().unwrap().unwrap_err();
+    assert!(error.code == Code::ToolFailed && error.message.contains("which only a run keeps"), "{error}");
+    assert!(stored(&world).is_empty());
 }

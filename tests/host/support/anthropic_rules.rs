@@ -174,7 +174,14 @@ fn check_block(block: &Value, user: bool) -> Result<(), String> {
             match &block["content"] {
                 Value::Null => Ok(()),
                 Value::String(text) => need(!text.is_empty(), "tool_result with empty content"),
-                Value::Array(blocks) => need(!blocks.is_empty(), "tool_result with no blocks"),
+                Value::Array(blocks) => {
+                    need(!blocks.is_empty(), "tool_result with no blocks")?;
+                    blocks.iter().try_for_each(|block| {
+                        let fits = matches!(block["type"].as_str(), Some("text" | "image" | "document"));
+                        need(fits, "tool_result: a block of another kind")?;
+                        check_block(block, user)
+                    })
+                }
                 _ => Err("tool_result with content of another kind".into()),
             }?;
             need(matches!(block["is_error"], Value::Null | Value::Bool(_)), "tool_result: is_error")

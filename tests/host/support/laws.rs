@@ -202,8 +202,8 @@ impl Journal {
         } else if pages > 0 {
             law(appended.is_empty(), || "pages changed with entries, unguarded".into())?;
         }
-        let accepts = |kind: &String| kind == "prompt" || kind == "queued";
-        law(files == 0 || appended.iter().any(accepts), || "files without a message".into())?;
+        let accepts = |kind: &String| kind == "prompt" || kind == "queued" || kind.starts_with("returned");
+        law(files == 0 || appended.iter().any(accepts), || "files of no message and no tool".into())?;
         let there = files_of(disk);
         let is_there = |id: &String| there.contains(id) || self.lost_files.contains(id);
         let missing: Vec<String> = self.files().filter(|id| !is_there(id)).collect();
@@ -714,7 +714,9 @@ impl Journal {
         let steered = self.fold.all_runs().flat_map(|run| &run.steered);
         let steered = steered.flat_map(|steered| &steered.prompt.files);
         let waiting = self.fold.queue().iter().flat_map(|queued| queued.files());
-        said.chain(steered).chain(waiting).map(|block| match block {
+        let turns = self.fold.all_runs().flat_map(|run| run.all()).flat_map(|run| &run.turns);
+        let given = turns.flat_map(|turn| &turn.calls).flat_map(|call| call.files());
+        said.chain(steered).chain(given).chain(waiting).map(|block| match block {
             Block::File(file) => file.id.clone(),
             other => panic!("{other:?} is no file"),
         })

@@ -2,6 +2,7 @@
 //!
 //! Promises: what is accepted is base64 with its padding and nothing else, of bytes that begin as their type does.
 
+use lodger::model::{File, FileKind};
 use serde_json::{Value, json};
 
 /// A file that tests send: its id, media type, name and bytes.
@@ -24,6 +25,24 @@ pub const SAMPLES: [Sample; 6] = [
 /// What the arguments of `sendMessage` say of one.
 pub fn given(sample: &Sample) -> Value {
     json!({ "id": sample.id, "mediaType": sample.media_type, "size": sample.bytes.len(), "name": sample.name })
+}
+
+/// What the page says of one that a tool has given.
+pub fn file(sample: &Sample) -> File {
+    File {
+        id: sample.id.into(),
+        media_type: sample.media_type.into(),
+        size: sample.bytes.len() as u64,
+        name: sample.name.into(),
+        gone: false,
+    }
+}
+
+/// What stands in those that are text, each with its number.
+pub fn texts(files: &[File]) -> Vec<(usize, String)> {
+    let is_text = |(_, file): &(usize, &File)| file.kind() == FileKind::Text;
+    let text = |(at, file): (usize, &File)| (at, String::from_utf8(bytes(&file.id).unwrap()).unwrap());
+    files.iter().enumerate().filter(is_text).map(text).collect()
 }
 
 pub fn bytes(id: &str) -> Option<Vec<u8>> {

@@ -1075,6 +1075,15 @@ impl World {
         self.settle(page);
     }
 
+    /// A tool gives these samples, by their number, and a value.
+    pub fn gives(&mut self, page: usize, call: CallKey, json: Option<&str>, which: &[usize]) {
+        self.pages[page].called.remove(&call);
+        let files: Vec<_> = which.iter().map(|at| media::file(&SAMPLES[*at - 1])).collect();
+        let texts = media::texts(&files);
+        self.handle(page, Input::Gave { call, json: json.map(Into::into), files, texts });
+        self.settle(page);
+    }
+
     /// A function of the page says how far it is.
     pub fn progresses(&mut self, page: usize, call: CallKey, json: &str) {
         self.handle(page, Input::Progress { call, json: json.into() });
@@ -1220,6 +1229,16 @@ impl World {
                     _ if called.function == VALIDATE => Some("\"the answer does not please\"".into()),
                     5 | 6 if called.kind == "lookup" => Some("{\"result\":\"it was paid\"}".into()),
                     _ if called.kind == "lookup" => Some("null".into()),
+                    5 if called.kind == "tool" && self.rng.bool() => {
+                        let some = self.rng.usize(1..4);
+                        let files: Vec<_> = (0..some)
+                            .map(|_| media::file(&SAMPLES[self.rng.usize(..SAMPLES.len())]))
+                            .collect();
+                        let json = self.rng.bool().then(|| "{\"drawn\":true}".into());
+                        self.note("tools that give files");
+                        let texts = media::texts(&files);
+                        return self.handle(page, Input::Gave { call: key, json, files, texts });
+                    }
                     5 => None,
                     6 => Some("\"\"".into()),
                     7 => Some("{\"ok\":true}".into()),
@@ -1245,6 +1264,10 @@ impl World {
         }
         if let Some(call) = self.pages[page].gone_calls.pop() {
             self.handle(page, Input::Progress { call, json: "1".into() });
+            if self.rng.bool() {
+                let files = vec![media::file(&SAMPLES[0])];
+                return self.handle(page, Input::Gave { call, json: None, files, texts: Vec::new() });
+            }
             self.handle(page, Input::Returned { call, result: Ok(Some("\"late\"".into())) });
         }
     }

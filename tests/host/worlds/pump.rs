@@ -183,6 +183,7 @@ fn everything_happened(parts: &[Seen]) {
         "model calls",
         "delegates: model calls",
         "messages with files",
+        "tools that give files",
         "files that are lost",
         "versions looked at",
         "messages that wait",

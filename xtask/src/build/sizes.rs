@@ -21,16 +21,17 @@ const FIRST: [(&str, &[&str], usize); 2] = [
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
-const LATER: [(&str, usize); 27] = [
-    ("anthropic", 4_230),
+const LATER: [(&str, usize); 28] = [
+    ("anthropic", 4_320),
     ("carry", 18_700),
     ("chat", 5_910),
     ("more", 19_350),
     ("pages", 25_400),
-    ("past", 80_640),
+    ("past", 82_560),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),
+    ("client/content.js", 800),
     ("client/foreign.js", 2_010),
     ("client/html.js", 1_590),
     ("client/lost.js", 240),

@@ -52,6 +52,7 @@ fn request(wire: Wire, dialect: Dialect, own: bool, said: &[Block]) -> String {
             name: name.clone(),
             text: "done".into(),
             is_error: false,
+            files: Vec::new(),
         }),
         _ => None,
     });
