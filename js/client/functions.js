@@ -101,8 +101,8 @@ export class Functions {
       const { resultBytes, answerBytes } = this.#limits;
       const given = json === undefined ? undefined : JSON.parse(json);
       const files = [];
-      const json = (value, what, onFile) => toJson(value, what, ["resultBytes", resultBytes], onFile);
-      const value = await call(target, given, json, { signal, send, body, files, most: 4 * answerBytes });
+      const inJson = (value, what, onFile) => toJson(value, what, ["resultBytes", resultBytes], onFile);
+      const value = await call(target, given, inJson, { signal, send, body, files, most: 4 * answerBytes });
       if (value !== undefined) answer.json = value;
       if (files.length) answer.files = files;
     } catch (error) {

@@ -32,7 +32,7 @@ export async function html({ session, messages }, file, base64) {
     add(`<article class="${role === "user" ? "user" : "answer"}"><h2>${who}${status === "complete" ? "" : ` (${escaped(status)})`}, <time datetime="${at}">${at.slice(0, 16).replace("T", " ")} UTC</time></h2>\n`);
     for (const part of message.parts) {
       if (part.type !== "file") add(written(part));
-      else for (const piece of await attached(part, await file(part.fileId), base64)) parts.push(piece);
+      for (const one of part.type === "file" ? [part] : (part.files ?? [])) parts.push(...(await attached(one, await file(one.fileId), base64)));
     }
     if (status === "damaged") add(note(`Entries ${damaged.from} to ${damaged.to} of the journal are lost: ${damaged.why}.`));
     else if (damaged) add(note(`It ends early: ${damaged.why}.`));

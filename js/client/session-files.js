@@ -194,7 +194,7 @@ async function told(workspace, id) {
 
 /** The messages with a mark on each file whose bytes are not there: no request may have noticed it yet. */
 async function marked(workspace, messages) {
-  const files = messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "file"));
+  const files = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "file" ? part : (part.files ?? []))));
   for (const id of new Set(files.map(({ fileId }) => fileId))) {
     const { gone } = await workspace.file(id).catch(lost);
     if (gone) for (const file of files) if (file.fileId === id) file.gone = true;
@@ -236,7 +236,7 @@ function written(part) {
     case "file":
       return [`File: ${inLine(part.filename ?? part.fileId)} (${inLine(part.mediaType)}, ${part.size} bytes${part.gone ? ", lost" : ""})`];
     case "tool-call":
-      return [`Tool call: ${inLine(part.tool)} (${part.status})`, "", ...fenced(part.arguments), ...(part.error ? ["", `Error: ${inLine(part.error.message)}`] : "result" in part ? ["", ...fenced(part.result)] : [])];
+      return [`Tool call: ${inLine(part.tool)} (${part.status})`, "", ...fenced(part.arguments), ...(part.error ? ["", `Error: ${inLine(part.error.message)}`] : "result" in part ? ["", ...fenced(part.result)] : []), ...(part.files ?? []).flatMap((file) => ["", ...written(file)])];
     default:
       return fenced(part);
   }

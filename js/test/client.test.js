@@ -285,11 +285,27 @@ both("what a tool throws, or what JSON cannot hold, is an error that says where"
     [() => () => 1, { name: "TypeError", message: "result is a function, which JSON cannot hold", code: "tool_failed" }],
     [() => NaN, { name: "TypeError", message: "result is NaN, which JSON cannot hold", code: "tool_failed" }],
     [() => new Response("x"), { name: "TypeError", message: "result is a Response, which JSON cannot hold", code: "tool_failed" }],
-    [() => ({ file: [new Blob(["x"])] }), { name: "TypeError", message: "result.file[0] is a Blob, which JSON cannot hold", code: "tool_failed" }],
+    [() => ({ file: [new FormData()] }), { name: "TypeError", message: "result.file[0] is a FormData, which JSON cannot hold", code: "tool_failed" }],
     [() => ({ later: Promise.resolve(1) }), { name: "TypeError", message: "result.later is a Promise, which JSON cannot hold", code: "tool_failed" }],
   ]) {
     const { heard } = await callTool(o, execute);
     assert.deepEqual(heard.map(({ error }) => error), [expected]);
+  }
+});
+
+both("files of a result cross beside its JSON, in their order", async (open) => {
+  const o = await open();
+  const [text, named] = [new Blob(["x"], { type: "text/plain" }), new File(["yz"], "a.png", { type: "image/png" })];
+  const stand = [{ file: 0, name: "a.png", mediaType: "image/png", size: 2 }, { file: 1, mediaType: "text/plain", size: 1 }];
+  for (const [execute, json, files] of [
+    [() => text, undefined, [text]],
+    [async () => ({ first: named, rest: [{ second: text }] }), { first: stand[0], rest: [{ second: stand[1] }] }, [named, text]],
+    [() => ({ content: [{ type: "image", data: "eXo=", mimeType: "image/png" }, { type: "text", text: "a" }] }), "a", [named]],
+    [() => ({ content: [{ type: "image" }] }), { content: [{ type: "image" }] }, undefined],
+  ]) {
+    const { heard: [answer] } = await callTool(o, execute);
+    assert.deepEqual(answer.json && JSON.parse(answer.json), json);
+    assert.deepEqual(answer.files && (await Promise.all(answer.files.map((file) => file.text()))), files && (await Promise.all(files.map((file) => file.text()))));
   }
 });
 

@@ -1,4 +1,4 @@
-// Files that a person sends: they are stored once, with their message, and every wire gets their exact bytes.
+// Files that a person sends, and that tools give: they are stored once, with what they came with, and every wire gets their exact bytes.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { crasher } from "../lib/crash.mjs";
@@ -174,6 +174,117 @@ export default function (test) {
       assert.equal(route.requests[1].json.messages.flatMap(({ content }) => content).filter(({ type }) => type === "image").length, 2);
     });
   }
+
+  for (const host of ["page", "worker"]) {
+    test(`what a tool gives is a file that the model sees and the page has, also after a reload, the host in a ${host}`, async (t) => {
+      const route = await t.raw(message({ tool: "draw", id: "toolu_1" }), message("Seen."), message("Again."));
+      const page = await t.tab({ init: SAMPLES });
+      const first = await page.evaluate(async ([base, host]) => {
+        T.host = host;
+        const ws = await T.open("w");
+        const { png, pdf, csv } = samples();
+        const told = new Promise((resolve) => ws.addEventListener("agent:tool-call", ({ detail }) => detail.status === "completed" && resolve(detail)));
+        await ws.tools.register({ name: "draw", description: "Draws.", inputSchema: { type: "object" }, execute: () => ({ title: "Sales", drawn: [png, pdf], data: csv }) });
+        await ws.startAgent({ provider: T.anthropic(base) });
+        const { text } = await ws.run("Draw.");
+        const [, { parts: [part] }] = await ws.history();
+        return T.plain({ text, part, told: (await told).files, is: [await hashOf(png), await hashOf(pdf)], size: png.size });
+      }, [route.base, host]);
+      assert.equal(first.text, "Seen.");
+      const [{ content: [result] }] = route.requests[1].json.messages.slice(-1);
+      assert.deepEqual(result.content.map(({ type }) => type), ["text", "image", "document"]);
+      assert.deepEqual(result.content.slice(1).map(({ source }) => decoded(source.data)), first.is);
+      const stand = { file: 0, name: "Größe “1”.png", mediaType: "image/png", size: first.size };
+      assert.ok(result.content[0].text.includes(JSON.stringify(stand)), result.content[0].text);
+      assert.ok(result.content[0].text.includes(`The file "data.csv" (text/csv):\n${CSV}`), "what is text is in the result");
+      assert.deepEqual(first.part.files.map(({ mediaType, filename }) => [mediaType, filename]), [["image/png", "Größe “1”.png"], ["application/pdf", "report.pdf"], ["text/csv", "data.csv"]]);
+      assert.deepEqual(first.told, first.part.files);
+      await page.reload();
+      await t.ready(page);
+      const again = await page.evaluate(async ([base, host]) => {
+        T.host = host;
+        const ws = await T.open("w");
+        await ws.startAgent({ provider: T.anthropic(base) });
+        await ws.run("And now?");
+        const [, { parts: [part] }] = await ws.history();
+        const [png, pdf, csv] = await Promise.all(part.files.map(({ fileId }) => ws.file(fileId)));
+        const html = await (await ws.sessions.export("default", { format: "html" })).text();
+        const markdown = await (await ws.sessions.export("default", { format: "markdown" })).text();
+        return T.plain({ part, is: [await hashOf(png), await hashOf(pdf)], csv: await csv.text(), html, markdown });
+      }, [route.base, host]);
+      assert.deepEqual(again.part, first.part);
+      assert.deepEqual(again.is, first.is);
+      assert.equal(again.csv, CSV);
+      assert.deepEqual(route.requests[2].json.messages.flatMap(({ content }) => content).find(({ type }) => type === "tool_result"), result);
+      assert.ok(again.markdown.includes("report.pdf"), "the page of text names it");
+      assert.ok(again.html.includes("data:image/png;base64,") && again.html.includes("report.pdf"), "the page shows it");
+      assert.deepEqual(route.violations, []);
+    });
+  }
+
+  test("results in the content blocks of MCP are text, files and errors", async (t) => {
+    const png = `${Buffer.from([0x89, 80, 78, 71, 13, 10, 26, 10, 1, 2, 3]).toString("base64")}`;
+    const results = {
+      image: { content: [{ type: "text", text: "A dot." }, { type: "image", data: png, mimeType: "image/png" }], structuredContent: { dots: 1 } },
+      resource: { content: [{ type: "resource", resource: { uri: "file:///notes/a%20b.md", mimeType: "text/markdown", text: "# Hi" } }, { type: "resource", resource: { uri: "file:///dot.png?x", mimeType: "image/png", blob: png } }, { type: "resource_link", uri: "https://example.com/x", name: "X" }] },
+      structured: { content: [], structuredContent: { dots: 2 } },
+      failed: { content: [{ type: "text", text: "no ink" }], isError: true },
+      own: { content: [{ type: "paragraph", text: "ours" }] },
+      broken: { content: [{ type: "image", data: "§", mimeType: "image/png" }] },
+    };
+    const route = await t.raw((body) => {
+      const { content } = body.messages.at(-1);
+      return Array.isArray(content) && content[0].type === "tool_result" ? message("Seen.") : message({ tool: "draw", id: `toolu_${body.messages.length}` });
+    });
+    const page = await t.tab();
+    const seen = await page.evaluate(async ([base, results]) => {
+      const ws = await T.open("w");
+      let next;
+      await ws.tools.register({ name: "draw", description: "Draws.", inputSchema: { type: "object" }, execute: () => results[next] });
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const parts = {};
+      for (next of Object.keys(results)) {
+        await ws.run(`Draw ${next}.`);
+        parts[next] = (await ws.history()).at(-1).parts[0];
+      }
+      return T.plain(parts);
+    }, [route.base, results]);
+    const { image, resource, structured, failed, own, broken } = seen;
+    assert.deepEqual([image.result, image.files.map(({ mediaType, size }) => [mediaType, size])], ["A dot.", [["image/png", 11]]]);
+    assert.equal(resource.result, "file:///notes/a%20b.md:\n# Hi\n\nX: https://example.com/x");
+    assert.deepEqual(resource.files.map(({ filename }) => filename), ["dot.png"]);
+    assert.deepEqual([structured.result, structured.files], [{ dots: 2 }, undefined]);
+    assert.deepEqual([failed.status, failed.error.code], ["failed", "tool_failed"]);
+    assert.match(failed.error.message, /no ink/);
+    assert.deepEqual(own.result, results.own, "other blocks are a value like any other");
+    assert.match(broken.error.message, /result\.content\[0\] is no base64/);
+  });
+
+  test("files of a tool that runs in a viewer come to the holder, and what is too large fails the call", async (t) => {
+    const route = await t.raw(message({ tool: "draw", id: "toolu_1" }), message("Seen."), message({ tool: "draw", id: "toolu_2" }), message("Too large."), message("x"));
+    const [holder, viewer] = [await t.tab({ init: SAMPLES }), await t.tab({ init: SAMPLES })];
+    await holder.evaluate(async (base) => {
+      globalThis.ws = await T.open("w");
+      await ws.startAgent({ provider: T.anthropic(base) });
+    }, route.base);
+    const seen = await viewer.evaluate(async () => {
+      const ws = await T.open("w");
+      const { png } = samples();
+      const large = new Blob([png, new Uint8Array(4_000_000)], { type: "image/png" });
+      const gives = [png, large];
+      await ws.tools.register({ name: "draw", description: "Draws.", inputSchema: { type: "object" }, execute: () => gives.shift() });
+      await ws.run("Draw.");
+      await ws.run("Draw a large one.");
+      const [, small, , failed] = (await ws.history()).map(({ parts }) => parts[0]);
+      gives.push(png);
+      const own = await T.refused(ws.tools.execute("draw", {}));
+      return T.plain({ small, failed, own, same: (await hashOf(await ws.file(small.files[0].fileId))) === (await hashOf(png)) });
+    });
+    assert.equal(seen.same, true);
+    assert.match(seen.small.result, /returned no text/);
+    assert.deepEqual([seen.failed.status, seen.failed.error.code], ["failed", "file_too_large"]);
+    assert.deepEqual([seen.own.code, /only a run keeps/.test(seen.own.message)], ["tool_failed", true]);
+  });
 
   for (const [kind, host] of [["gone", "page"], ["gone", "worker"], ["changed", "page"], ["cut", "page"], ["of another type", "page"], ["no bytes", "page"]]) {
     test(`a file whose row is ${kind}, the host in a ${host}: the conversation goes on, and everybody is told`, async (t) => {

@@ -1,4 +1,4 @@
-// A file that was sent with a message, as the conversation shows it.
+// A file that was sent with a message, or that a tool gave, as the conversation shows it.
 //
 // Decides: a picture is shown and opens in a tab of its own. Anything else can be saved, and is never opened here,
 // because it might be a page with scripts. What is lost is a name and says so. Promises: bytes are read when they are shown

@@ -266,6 +266,7 @@ function action(name: string, label: string, icon: IconName): HTMLButtonElement 
 function drop(view: View): void {
   view.element.remove();
   if (view.type === "file") view.file.end();
+  if (view.type === "tool-call") view.card.end();
 }
 
 function make(part: Part, role: Message["role"], around: Surroundings): View {
@@ -285,7 +286,7 @@ function make(part: Part, role: Message["role"], around: Surroundings): View {
       return { type: "thinking", thinking, element: thinking.element };
     }
     case "tool-call": {
-      const card = new ToolCard(part);
+      const card = new ToolCard(part, around.file);
       return { type: "tool-call", card, element: card.element };
     }
   }

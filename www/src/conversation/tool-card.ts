@@ -1,11 +1,13 @@
-// One tool call: folded to a line that says everything needed, open to arguments and result.
+// One tool call: folded to a line that says everything needed, open to arguments, result and files.
 //
 // Decides how each state looks. Every one has an icon and a word, colour only repeats them. Promises: the card stays
-// where its call is. The body is built at the first opening. What failed is told while folded. Leaves to others: when
+// where its call is. The body is built at the first opening. It opens by itself for files that its tool gave, because a person
+// wants to see these. What failed is told while folded. Leaves to others: when
 // it changes (`message.ts`), results as text (`tool-text.ts`).
 import type { ToolCall } from "../agent.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
+import { FileView } from "./file-view.ts";
 import { mainArgument, meaning, oneLine, readable } from "./tool-text.ts";
 
 /** What a card can say. */
@@ -48,8 +50,12 @@ export class ToolCard {
   #state: State | null = null;
   #ms: number | undefined;
   #built: ToolCall | null = null;
+  #files: FileView[] = [];
 
-  constructor(call: ToolCall) {
+  constructor(
+    call: ToolCall,
+    private readonly load: (id: string) => Promise<Blob>,
+  ) {
     this.#call = call;
     const name = h("code", { class: "tool-name" }, call.tool);
     const chevron = iconNode("chevron");
@@ -93,6 +99,7 @@ export class ToolCard {
     setText(this.#line, call.error ? call.error.message : call.status === "completed" ? oneLine(call.result) : progress(call.progress));
     this.#ms = time;
     setText(this.#time, time === undefined ? "" : duration(time));
+    if (call.files && this.#files.length === 0) this.element.open = true;
     this.#build();
   }
 
@@ -105,7 +112,15 @@ export class ToolCard {
       parts.push(heading("Error"), h("p", { class: "danger-text" }, call.error.message));
       if (call.error.hint) parts.push(h("p", { class: "muted" }, call.error.hint));
     } else if (call.result !== undefined) parts.push(heading("Result"), readable(call.result));
+    this.end();
+    this.#files = (call.files ?? []).map((file) => new FileView(file, this.load));
+    if (this.#files.length > 0) parts.push(heading("Files"), h("div", { class: "tool-files" }, ...this.#files.map((file) => file.element)));
     this.#body.replaceChildren(...parts, this.#json(call));
+  }
+
+  /** Lets the bytes of its files go. */
+  end(): void {
+    for (const file of this.#files) file.end();
   }
 
   /** The exact values, on demand. */
