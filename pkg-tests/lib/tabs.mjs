@@ -11,8 +11,10 @@ export function dice(t) {
 }
 
 /** Each of these groups of tests with the host in the page, then with the host in a worker. */
-export function onBothHosts(test, ...groups) {
-  for (const host of ["page", "worker"]) {
+export const onBothHosts = (test, ...groups) => onHosts(["page", "worker"], test, ...groups);
+
+export function onHosts(hosts, test, ...groups) {
+  for (const host of hosts) {
     const on = (title, body, options) => test(`${title} [${host}]`, (t) => body(t, host), options);
     for (const group of groups) group(on);
   }
