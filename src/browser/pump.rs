@@ -70,6 +70,9 @@ pub struct Opening {
 
 type Sink = Box<dyn Fn(Deliver<'_>)>;
 
+/// What waits for a room, which is there or does not come.
+type Then = dyn FnOnce(&Pump, Result<(), ErrorInfo>);
+
 pub(super) struct Inner {
     pub harness: RefCell<Harness>,
     pub scope: Scope,
@@ -194,7 +197,7 @@ impl Pump {
     }
 
     /// Does this when the room of files is there, or does not come.
-    fn with_files(&self, then: Box<dyn FnOnce(&Pump, Result<(), ErrorInfo>)>) {
+    fn with_files(&self, then: Box<Then>) {
         let pump = self.clone();
         task::start(async move {
             let room = bring(&pump.0.scope, OF_FILES).await;

@@ -67,10 +67,7 @@ impl Gap {
 
 /// What stands in a place of a journal.
 #[derive(Clone, Debug)]
-#[cfg_attr(
-    not(target_arch = "wasm32"),
-    expect(clippy::large_enum_variant, reason = "there are few of the other")
-)]
+#[expect(clippy::large_enum_variant, reason = "there are few of the other")]
 pub enum Place {
     /// A row that is whole; its entry, unless that was erased.
     Whole(Header, Option<Entry>, Row),
