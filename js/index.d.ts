@@ -78,6 +78,8 @@ export class LodgerError extends Error {
   readonly retryable: boolean;
   /** What to do about it, where there is something to do. */
   readonly hint?: string;
+  /** Where the documents in the package tell of its code: a file below `node_modules`, and the heading in it. */
+  readonly docs: string;
 }
 
 /**

@@ -14,6 +14,10 @@ export class LodgerError extends Error {
     this.retryable = info.retryable ?? false;
     for (const name of MAYBE) if (info[name] !== undefined) this[name] = info[name];
   }
+
+  get docs() {
+    return `lodger/docs/errors.md#${this.code}`;
+  }
 }
 // On the prototype, so that a printed error shows its name once.
 Object.defineProperty(LodgerError.prototype, "name", { value: "LodgerError", configurable: true });

@@ -28,6 +28,7 @@ both("a command is answered by its value or by a LodgerError", async (open) => {
   const error = await rejection(workspace.wait("x"));
   assert.ok(error instanceof Error);
   assert.deepEqual([error.name, error.code, error.message, error.retryable], ["LodgerError", "run_not_found", "no run x", false]);
+  assert.equal(error.docs, "lodger/docs/errors.md#run_not_found");
 });
 
 both("the members and their arguments cross by name", async (open) => {
