@@ -1,7 +1,7 @@
 // Checked by `tsc --strict`, never run: what the types must allow, and what they must refuse.
 
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
-import type { AgentConfig, ErrorCode, JsonSchema, JournalEntry, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, SessionStatus, Snapshot, Status, Tool, ToolCallOf, View, Workspace } from "lodger";
+import type { AgentConfig, ErrorCode, FilePart, JsonSchema, JournalEntry, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, SessionStatus, Snapshot, Status, Tool, ToolCallOf, View, Workspace } from "lodger";
 import models from "lodger/models.json";
 import { offline } from "lodger/offline";
 import { availability, promptApi } from "lodger/prompt-api";
@@ -126,6 +126,7 @@ export async function use(): Promise<void> {
 
   ws.addEventListener("agent:message-chunk", ({ detail }) => detail.text.slice(detail.offset));
   ws.addEventListener("agent:tool-call", ({ detail }) => same<typeof detail.status, "started" | "completed" | "failed">(true));
+  ws.addEventListener("agent:tool-call", ({ detail }) => same<typeof detail.files, FilePart[] | undefined>(true));
   document.addEventListener("agent:error", ({ detail }) => same<typeof detail.code, ErrorCode>(true));
   document.addEventListener("agent:permission-required", async ({ detail }) => {
     same<typeof detail.requestId, string>(true);

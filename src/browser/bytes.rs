@@ -73,15 +73,13 @@ pub(super) fn receive(pump: &Pump, call: CallKey, json: Option<String>, blobs: A
         };
         let input = match read.await {
             Ok((read, texts)) => {
-                // What nobody waits for any more is not kept.
-                let awaited = pump.awaits(call);
-                let offered = |(file, blob): (File, JsValue)| {
-                    if awaited {
+                let (files, blobs): (Vec<File>, Vec<JsValue>) = read.into_iter().unzip();
+                if pump.inner().harness.borrow().keeps(call, &files) {
+                    for (file, blob) in files.iter().zip(blobs) {
                         pump.inner().store.offer(None, file.id.clone(), blob);
                     }
-                    file
-                };
-                Input::Gave { call, json, files: read.into_iter().map(offered).list(), texts }
+                }
+                Input::Gave { call, json, files, texts }
             }
             Err(error) => Input::Returned { call, result: Err(error) },
         };

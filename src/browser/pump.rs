@@ -205,11 +205,6 @@ impl Pump {
         });
     }
 
-    /// Whether the harness waits for this call.
-    pub(super) fn awaits(&self, call: CallKey) -> bool {
-        self.0.harness.try_borrow().is_ok_and(|harness| harness.awaits(call))
-    }
-
     /// A command of the page.
     pub fn command(&self, id: u32, request: Result<Request, ErrorInfo>, by: By) {
         // What somebody says of a file is not all that has to be known of it.

@@ -57,7 +57,9 @@ pub use opening::{Found, Marker, loss_known};
 pub use runner::files::files;
 
 use crate::error::{Code, ErrorInfo};
+use crate::model::File;
 use crate::ports::{Millis, PatternEngine};
+use crate::rooms::{Room, enter};
 use crate::session::Session;
 use core::Core;
 use doors::Doors;
@@ -115,9 +117,11 @@ impl Harness {
         self.core.session(id)
     }
 
-    /// Whether a function of the page is called, and its end is waited for.
-    pub fn awaits(&self, call: CallKey) -> bool {
-        self.runner.calls.functions.get(call).is_some()
+    /// Whether files that a tool gives are kept with its call. A door of the room `past`.
+    #[inline(never)]
+    pub fn keeps(&self, call: CallKey, files: &[File]) -> bool {
+        enter(Room::Past);
+        matches!(self.runner.keeps(&self.core, call, files), Ok(Some(_)))
     }
 
     /// The keys that must not appear anywhere.

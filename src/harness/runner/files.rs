@@ -171,7 +171,27 @@ impl Runner {
         Ok(files.into_iter().map(Block::File).list())
     }
 
-    /// A tool is over, and gave files. A call of the page's own code takes none. A door of the room `past`.
+    /// The tool call that these files belong to, if somebody waits for it.
+    ///
+    /// # Errors
+    /// `file_too_large`; `tool_failed`: the page's own code has called the tool, and no conversation keeps them.
+    pub(in crate::harness) fn keeps(
+        &self,
+        core: &Core,
+        call: CallKey,
+        files: &[File],
+    ) -> Result<Option<&RunCall>, ErrorInfo> {
+        let Some(live) = self.calls.functions.get(call) else { return Ok(None) };
+        let CallOwner::Tool(Owner::Run(of)) = &live.owner else {
+            let error = ErrorInfo::new(Code::ToolFailed, "the tool gave files, which only a run keeps");
+            return Err(error.hint("let the agent call it, or call the function itself"));
+        };
+        let had = core.session(&of.session).into_iter().flat_map(Session::files);
+        let sum = had.chain(files).fold(0_u64, |sum, file| sum.saturating_add(file.size));
+        fits(sum, "the files of a conversation").map(|()| Some(of))
+    }
+
+    /// A tool is over, and gave files. A door of the room `past`.
     #[inline(never)]
     pub(in crate::harness) fn gave(
         &mut self,
@@ -181,19 +201,11 @@ impl Runner {
         (files, texts): (Vec<File>, Vec<(usize, String)>),
     ) {
         enter(Room::Past);
-        let Some(live) = self.calls.functions.get(call) else { return core.runs.late(call) };
-        let CallOwner::Tool(Owner::Run(of)) = &live.owner else {
-            let error = ErrorInfo::new(Code::ToolFailed, "the tool gave files, which only a run keeps");
-            let error = error.hint("let the agent call it, or call the function itself");
-            return self.returned(core, call, Err(error));
+        let RunCall { session, run, tool_call } = match self.keeps(core, call, &files) {
+            Ok(Some(of)) => of.clone(),
+            Ok(None) => return core.runs.late(call),
+            Err(error) => return self.returned(core, call, Err(error)),
         };
-        let RunCall { session, run, tool_call } = of.clone();
-        let had: u64 =
-            core.session(&session).into_iter().flat_map(Session::files).map(|file| file.size).sum();
-        let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
-        if let Err(error) = fits(sum, "the files of a conversation") {
-            return self.returned(core, call, Err(error));
-        }
         self.calls.functions.remove(call);
         let (mut text, mut is_json) = result_text(json);
         for (at, inside) in texts {

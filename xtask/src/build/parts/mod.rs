@@ -148,6 +148,7 @@ const ROOMS: [Room; 9] = [
         doors: &[
             "harness::Harness>::judge_rows",
             "harness::Harness>::rows_read",
+            "harness::Harness>::keeps",
             "harness::holding::Holding>::clear",
             "harness::holding::Holding>::remove_first",
             "harness::holding::Holding>::archive",
