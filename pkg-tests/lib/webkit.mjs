@@ -2,7 +2,8 @@
 //
 // Offers of a page what the suites use: `evaluate(code, argument)`, `goto`, `reload`, `close`, `waitForFunction`. A
 // driver takes one command after the other, so no command waits in it. A page keeps what its code comes to, and is asked.
-// WebDriver tells nothing of errors and of the console: `WATCH` collects them, as the first script of a page.
+// WebDriver tells nothing of errors and of the console: `WATCH` collects them, as the first script of a page. A page that
+// crashes ends the driver's session, so no test here does that.
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import net from "node:net";
@@ -84,8 +85,8 @@ export async function launchWebKit() {
   return {
     async session() {
       const options = { binary: BROWSER, args: ["--automation"] };
-      const { sessionId, capabilities } = await command("POST", "/session", { capabilities: { alwaysMatch: { unhandledPromptBehavior: "accept", "webkitgtk:browserOptions": options } } });
-      return new Session((method, path, body) => command(method, `/session/${sessionId}${path}`, body), capabilities.browserVersion);
+      const { sessionId } = await command("POST", "/session", { capabilities: { alwaysMatch: { unhandledPromptBehavior: "accept", "webkitgtk:browserOptions": options } } });
+      return new Session((method, path, body) => command(method, `/session/${sessionId}${path}`, body));
     },
     async close() {
       process.off("exit", end);
@@ -99,7 +100,7 @@ class Session {
   #command;
   #before = Promise.resolve();
   #first = true;
-  constructor(command, version) { this.#command = command; this.version = version; }
+  constructor(command) { this.#command = command; }
 
   /** One command, or several that belong together, after those before it. */
   #alone(work) {
@@ -114,12 +115,12 @@ class Session {
   }
 
   /** A window, not a tab of one: tabs behind another have their timers once a second. */
-  async page({ hidden = false } = {}) {
+  async page({ hidden = false, errors, log } = {}) {
     const handle = await this.#alone(async (command) => {
       if (this.#first) { this.#first = false; return command("GET", "/window"); }
       return (await command("POST", "/window/new", { type: hidden ? "tab" : "window" })).handle;
     });
-    const page = new Page(this, handle);
+    const page = new Page(this, handle, errors, log);
     this.pages.push(page);
     return page;
   }
@@ -128,12 +129,10 @@ class Session {
 }
 
 class Page {
-  errors = [];
-  log = [];
   #session;
   #handle;
   #name = 0;
-  constructor(session, handle) { this.#session = session; this.#handle = handle; }
+  constructor(session, handle, errors, log) { this.#session = session; this.#handle = handle; this.errors = errors; this.log = log; }
 
   #script(script, args) { return this.#session.in(this.#handle, (command) => command("POST", "/execute/sync", { script, args })); }
 
@@ -141,7 +140,7 @@ class Page {
   async #look(name) {
     const [there, come, [errors, log]] = await this.#script(LOOK, [name]);
     this.errors.push(...errors);
-    this.log.push(...log);
+    this.log.push(...log.map(([type, text]) => `[page ${type}] ${text}`));
     return [there, come];
   }
   look() { return this.#look(-1); }
@@ -161,6 +160,8 @@ class Page {
   async waitForFunction(code, argument, { timeout = 30_000 } = {}) {
     for (const end = Date.now() + timeout; !(await this.evaluate(code, argument)); await pause(20)) if (Date.now() > end) throw new Error(`never: ${code}`);
   }
+
+  waitForTimeout(ms) { return pause(ms); }
 
   async #away(method, path, body) {
     await this.look();
@@ -198,18 +199,14 @@ export const inWebKit = (body) => async (t) => {
   const session = await launched.get("webkit").session();
   t.after(() => session.close());
   t.tab = async ({ path = "/blank.html", init = "", wait = true, hidden } = {}) => {
-    const page = await session.page({ hidden });
-    await page.goto(t.env.site.url + t.env.site.before(path, `(${WATCH})();(() => { ${init} })();`));
-    page.errors = t.errors;
+    const page = await session.page({ hidden, errors: t.errors, log: t.log });
+    await page.goto(t.env.site.url + t.env.site.before(path, `(${WATCH})();(${typeof init === "function" ? init : `() => { ${init} }`})();`));
     if (wait) await t.ready(page);
     return page;
   };
   try {
     await body(t);
   } finally {
-    for (const page of session.pages) {
-      await page.look();
-      t.log.push(...page.log.map(([type, text]) => `[page ${type}] ${text}`));
-    }
+    for (const page of session.pages) await page.look();
   }
 };
