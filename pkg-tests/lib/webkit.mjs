@@ -6,6 +6,7 @@
 // crashes ends the driver's session, so no test here does that.
 import { spawn } from "node:child_process";
 import fs from "node:fs";
+import http from "node:http";
 import net from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -59,6 +60,20 @@ async function freePort() {
   const { port } = server.address();
   await new Promise((done) => server.close(done));
   return port;
+}
+
+/** A server that gives what this one gives, with `WATCH` before all scripts of its documents. */
+export async function watched(base) {
+  const server = http.createServer(async (request, response) => {
+    if (request.url === "/watch.js") return response.writeHead(200, { "content-type": "text/javascript" }).end(`(${WATCH})();`);
+    const answer = await fetch(new URL(request.url, base));
+    const headers = Object.fromEntries([...answer.headers].filter(([name]) => !["content-length", "content-encoding", "transfer-encoding", "connection"].includes(name)));
+    const body = Buffer.from(await answer.arrayBuffer());
+    const document = headers["content-type"]?.startsWith("text/html");
+    response.writeHead(answer.status, headers).end(document ? String(body).replace(/<script/, `<script src="/watch.js"></script>$&`) : body);
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${server.address().port}`, close() { server.closeAllConnections(); return new Promise((done) => server.close(done)); } };
 }
 
 /** The driver on a display of its own. `session()` begins a browser with fresh storage. */
