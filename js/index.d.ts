@@ -443,8 +443,9 @@ export interface Status {
 }
 export interface StorageInfo {
   kind: "indexeddb" | "memory";
-  /** In memory: of this workspace. Else of the whole origin, as the browser estimates it. */
+  /** In memory: of this workspace. Else of the whole origin, as the browser estimates it, and 0 where it does not. */
   bytes: number;
+  /** 0 where the browser tells of none. */
   quota: number;
   persisted: boolean;
   persist(): Promise<boolean>;

@@ -89,8 +89,12 @@ function base64(bytes) {
   return btoa(text);
 }
 
+/** As a database keeps it that stores no Blob. */
+export const inBytes = async (blob) => ({ type: blob.type, size: blob.size, bytes: await blob.arrayBuffer() });
+
 /** What is stored under this id, if it has the bytes and the type that the id was made of. */
-export const whole = async (blob, id) => {
+export const whole = async (kept, id) => {
+  const blob = kept?.bytes instanceof ArrayBuffer ? new Blob([kept.bytes], { type: kept.type }) : kept;
   const read = async () => blob?.arrayBuffer?.();
   // What cannot be read counts as lost for good: a browser that was short of memory is asked once more.
   const bytes = await read().catch(read).catch(() => {});

@@ -6,7 +6,7 @@
 // `blocked`, `unavailable`, `gone`, `failed`, or `lost`, which has failed as well. A module that does not come throws as `late`
 // does. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
 
-import { whole } from "./bytes.js";
+import { inBytes, whole } from "./bytes.js";
 import { adopt, after, cancel, createScope, disown, now } from "./env.js";
 import { look, unmarked } from "./marker.js";
 import { late } from "../protocol/error.js";
@@ -34,6 +34,8 @@ const BETWEEN = "\0";
 const NO_ROOM = /NO_SPACE|to write blobs/;
 // And that the bytes of a large value are not all there, by the name that a lost connection has too.
 const CUT = /read large/;
+// WebKit stores no Blob in a private window. Such a transaction never ends there, and those after it wait, so none is tried.
+const WEBKIT = /AppleWebKit(?!.*Chrom)/;
 
 /**
  * A connection, which opens when it is used. `gone` is called when another connection wants to upgrade the database or deletes it,
@@ -68,7 +70,10 @@ export function close(connection) {
  */
 export async function commit(connection, expected, writes, strict) {
   // A transaction waits for nothing else.
-  for (const write of writes) if (write[3] === "pack") write[2] = await pressed(write[2]);
+  for (const write of writes) {
+    if (write[3] === "pack") write[2] = await pressed(write[2]);
+    if (write[2] instanceof Blob && WEBKIT.test(globalThis.navigator?.userAgent)) write[2] = await inBytes(write[2]);
+  }
   return attempt(connection, async (database) => {
     const transaction = begin(database, [...expected, ...writes], "readwrite", strict);
     const ended = end(transaction);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { described, filled, taken, whole } from "../host/bytes.js";
+import { described, filled, inBytes, taken, whole } from "../host/bytes.js";
 
 const bytes = (...all) => Uint8Array.from(all.flatMap((part) => (typeof part === "string" ? [...Buffer.from(part, "latin1")] : [part])));
 const type = async (content, said = "", name = "x") => JSON.parse((await taken([new File([content], name, { type: said })]))[0])[0].mediaType;
@@ -45,6 +45,17 @@ test("what is stored is given only where it is what its id says", async () => {
   let tries = 0;
   const once = { type: "text/csv", arrayBuffer: async () => { if (tries++ === 0) throw new Error("not now"); return blob.arrayBuffer(); } };
   assert.equal(await whole(once, id), once);
+});
+
+test("what a database keeps as bytes, because it stores no Blob, is given as a Blob again", async () => {
+  const [text, blob] = await taken([new File(["a,b"], "1.csv", { type: "text/csv" })]);
+  const [{ id }] = JSON.parse(text);
+  const kept = structuredClone(await inBytes(blob));
+  assert.equal(kept.size, 3, "its row is counted as a Blob's");
+  const given = await whole(kept, id);
+  assert.ok(given instanceof Blob);
+  assert.deepEqual([given.type, await given.text()], ["text/csv", "a,b"]);
+  for (const other of [{ ...kept, type: "text/plain" }, { ...kept, bytes: new ArrayBuffer(3) }, { ...kept, bytes: "a,b" }]) assert.equal(await whole(other, id), undefined);
 });
 
 test("they are described before they are read, and one that cannot be read is named", async () => {

@@ -53,6 +53,13 @@ export async function site(pkg) {
     /** What has been asked for so far, one after the other. */
     asked,
     serve(at, body, headers = {}, type) { pages.set(at, { body, headers, type }); return at; },
+    /** The test page at this path, with a script before all others. */
+    before(at, script) {
+      const { body, ...page } = pages.get(at);
+      const own = `/${pages.size}${at}`;
+      pages.set(own, { ...page, body: body.replace("<script", () => `<script>${script}</script><script`) });
+      return own;
+    },
     signal(name, handler) { signals.set(name, handler); return `/signal/${name}`; },
     async close() { server.closeAllConnections(); await new Promise((done) => server.close(done)); },
   };

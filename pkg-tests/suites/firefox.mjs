@@ -21,7 +21,7 @@ export default function (test) {
   onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, foreign);
 }
 
-function viewer(on) {
+export function viewer(on) {
   on("a viewer follows a run live, sends, answers a question, interrupts and stops", async (t, host) => {
     const hold = gate();
     const late = gate();
@@ -76,7 +76,7 @@ function viewer(on) {
   });
 }
 
-function takeOver(on) {
+export function takeOver(on) {
   on("a standby goes on when the holder is closed, and a person takes the agent over", async (t, host) => {
     const hold = gate();
     t.after(() => hold.open());
@@ -103,7 +103,7 @@ function takeOver(on) {
   });
 }
 
-function loss(on) {
+export function loss(on) {
   on("a database that something else than lodger deletes is told as lost, until that is acknowledged", async (t, host) => {
     const page = await t.tab();
     await used(page, { host });

@@ -89,7 +89,7 @@ export function betweenTabs(on) {
 
 // ------------------------------------------------------------------ the vault
 
-function theVault(test) {
+export function theVault(test) {
   test("a key in the vault serves a provider without one, over a reload; names come back, keys do not", async (t) => {
     const route = await t.raw(() => message("Hello."));
     const page = await t.tab();
@@ -309,7 +309,7 @@ const LISTS = {
   groq: { kind: "openai-compatible", preset: "groq", path: "/models", header: ["authorization", "Bearer sk-try-0123456789"], body: { data: [{ id: "llama-x" }] }, models: [{ id: "llama-x" }] },
 };
 
-function trying(test) {
+export function trying(test) {
   for (const [name, { path, header, body, models, ...provider }] of Object.entries(LISTS)) {
     test(`${name}: a good key is ok, its models are listed, by one GET each and without an agent`, async (t) => {
       const route = await anything(t, json(body));

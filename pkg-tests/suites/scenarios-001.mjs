@@ -40,7 +40,7 @@ async function reload(t, page, base) {
   await begin(page, base);
 }
 
-function commands(test) {
+export function commands(test) {
   test("launch, prompt, status, stop, restart, list: the eight commands, and `invoke`", async (t) => {
     const { page } = await started(t, message("Done."), message("Again."));
     const seen = await page.evaluate(async () => {
@@ -260,7 +260,7 @@ function operators(test) {
   });
 }
 
-function lost(test) {
+export function lost(test) {
   test("a second tab sees a run that works as it is, and as lost when its page has gone", async (t) => {
     const hold = gate();
     const { page } = await started(t, stream(message("One two three.").slice(0, 4), hold, []));

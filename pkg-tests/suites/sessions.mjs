@@ -496,7 +496,7 @@ function archives(test) {
   });
 }
 
-function records(on) {
+export function records(on) {
   on("the record speaks of what there is: no shell, one policy from the session to its receipts, no command of another product", async (t, host) => {
     const route = await t.raw(message([{ tool: "post", args: {} }, { tool: "burn", args: {} }]), message("Done."), message("Again."));
     const page = await t.tab();

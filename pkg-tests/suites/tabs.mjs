@@ -12,7 +12,7 @@ export default function (test) {
   onBothHosts(test, viewers, takeOvers, sleepers, asking, together, changing, leaving, moments);
 }
 
-function viewers(on) {
+export function viewers(on) {
   on("a second tab sees status, history, view and events, and its message is answered by the first", async (t, host) => {
     const route = await t.raw(message("First."), message("Second."));
     const a = await open(t, host);
@@ -104,7 +104,7 @@ function viewers(on) {
 
 const T_call = (history) => history.at(-1).parts.find((part) => part.type === "tool-call");
 
-function takeOvers(on) {
+export function takeOvers(on) {
   for (const end of ["crash", "close", "navigation"]) {
     on(`a standby goes on when the holder is gone by ${end}`, async (t, host) => {
       const hold = gate();
@@ -220,7 +220,7 @@ function asking(on) {
   });
 }
 
-function together(on) {
+export function together(on) {
   on("three tabs take over at once: one holds the agent, the others follow it, and none is refused", async (t, host) => {
     const route = await t.raw(() => message("Here."));
     const pages = [];

@@ -168,7 +168,7 @@ function ownWaits(notices) {
   notices.forEach(({ delayMs }, i) => assert.ok(delayMs > 375 << i && delayMs <= 500 << i, `wait ${i + 1}: ${delayMs} ms`));
 }
 
-function faults(test) {
+export function faults(test) {
   /** A failure before anything came, three times; then it is given up. */
   const before = (title, code, answer, options, look) => test(`${title}: asked three times`, async (t) => {
     const page = await t.tab();

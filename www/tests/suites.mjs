@@ -2,6 +2,7 @@
 // its own, and at its end nothing went wrong that nobody looked for.
 import { innocent, visitor } from "./browser.mjs";
 import { startModel } from "./model.mjs";
+import { suite as webkit } from "./webkit.mjs";
 
 /** The themes, and how many seconds the longest test of each takes. */
 const THEMES = {
@@ -17,6 +18,8 @@ export async function suites(base, { only = "", shots, speed = false } = {}) {
     const wanted = Object.entries(tests).filter(([title]) => `${theme}: ${title}`.includes(only));
     found.push({ name: theme, longest, tests: wanted.map(([title, test]) => ({ title, open: (lane) => visit(lane.browser, base, test, shots && `${shots}/${`${theme}: ${title}`.replace(/\W+/g, "-")}.png`) })) });
   }
+  const inWebKit = webkit(base);
+  found.push({ ...inWebKit, tests: inWebKit.tests.filter(({ title }) => `webkit: ${title}`.includes(only)) });
   return found;
 }
 

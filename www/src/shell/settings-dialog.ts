@@ -106,6 +106,7 @@ export class SettingsDialog extends Component {
     const s = this.#storage;
     if (!s) return html`<p class="about">Pages and conversations are kept by this browser.</p>`;
     if (s.kind === "memory") return html`<p class="about">Everything is kept in memory and goes with the page.</p>`;
+    if (!s.quota) return html`<p class="about">Pages and conversations are kept by this browser. It does not say how much room they take.</p>`;
     return html`<p class="about">Pages and conversations: ${bytes(s.bytes)} of ${bytes(s.quota)}. ${s.persisted ? "The browser keeps them." : "When the disk is short the browser may drop them."}
       ${s.persisted ? nothing : html`<button type="button" class="link" @click=${() => void s.persist().then((persisted) => ((this.#storage = { ...s, persisted }), this.requestUpdate()))}>Ask it to keep them</button>`}</p>`;
   }

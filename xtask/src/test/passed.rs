@@ -18,7 +18,7 @@ use std::hash::{DefaultHasher, Hash};
 use std::path::{Path, PathBuf};
 
 /// The beginnings of the names of variables that change what a suite does.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 13] = [
     "LODGER_",
     "RUST",
     "CARGO_BUILD_",
@@ -30,6 +30,7 @@ const VARIABLES: [&str; 12] = [
     "NODE_",
     "CHROMIUM",
     "FIREFOX",
+    "WEBKIT",
     "TZ",
 ];
 
@@ -134,6 +135,11 @@ fn version(program: Program) -> Option<String> {
         Program::Node => says("node".into(), "--version"),
         Program::Chromium => says(browser("CHROMIUM", "/usr/bin/chromium"), "--version"),
         Program::Firefox => says(browser("FIREFOX", "/usr/bin/firefox-esr"), "--version"),
+        // Its driver does not say, and the browser says nothing without a display.
+        Program::WebKit => {
+            let packages = ["webkit2gtk-driver", "libwebkit2gtk-4.1-0"];
+            Cmd::new("dpkg-query").arg("--show").args(packages).captured().ok()
+        }
     }
 }
 

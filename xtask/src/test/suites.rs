@@ -54,6 +54,7 @@ pub enum Program {
     Node,
     Chromium,
     Firefox,
+    WebKit,
 }
 
 pub enum Work {
@@ -269,9 +270,10 @@ pub static SUITES: [Suite; 19] = [
         draws: true,
         reads: &[CRATE, PACKAGE, PAGES, &["pkg-tests"]],
         outside: recordings,
-        by: &[Program::Rust, Program::Node, Program::Chromium, Program::Firefox],
+        by: &[Program::Rust, Program::Node, Program::Chromium, Program::Firefox, Program::WebKit],
         work: |project, effort| {
             tools::firefox_alone()?;
+            tools::webkit()?;
             package(project, effort, &["--without", "bundlers"])
         },
         ..CHECK
@@ -313,7 +315,7 @@ pub static SUITES: [Suite; 19] = [
         count: Count::Last,
         // It speaks to the servers of the package's tests.
         reads: &[CRATE, PACKAGE, &["www", "pkg-tests"]],
-        by: &[Program::Rust, Program::Node, Program::Chromium],
+        by: &[Program::Rust, Program::Node, Program::Chromium, Program::WebKit],
         work: workbench,
         ..CHECK
     },
@@ -486,6 +488,7 @@ fn package(project: &Project, effort: Effort, which: &[&str]) -> Result<Work> {
 fn workbench(project: &Project, _: Effort) -> Result<Work> {
     demo::make(project)?;
     tools::chromium()?;
+    tools::webkit()?;
     let test = npm(&project.root.join("www")).args(["test", "--silent"]);
     Ok(Work::Watch(test.env("LODGER_DEMO_URL", demo::started(project, None)?)))
 }

@@ -41,6 +41,11 @@ pub fn firefox(project: &Project) -> Result<Driver> {
     Ok(Driver { variable: "GECKODRIVER", path })
 }
 
+/// WebKitGTK, its driver, and a display for it, where `pkg-tests/` looks for them.
+pub fn webkit() -> Result<()> {
+    debian(&[("/usr/bin/WebKitWebDriver", "webkit2gtk-driver"), ("/usr/bin/Xvfb", "xvfb")])
+}
+
 /// The C++ compiler that builds libFuzzer.
 pub fn cpp() -> Result<()> {
     if which("c++").is_some() { Ok(()) } else { debian(&[("/usr/bin/c++", "g++")]) }
