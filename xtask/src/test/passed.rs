@@ -175,9 +175,9 @@ mod tests {
         assert_eq!(read_by("pkg-tests/README.md"), ["core"]);
         assert_eq!(read_by("docs/guides/tools.md"), ["core", "size", "package", "documents"]);
         assert_eq!(read_by("docs/decisions/README.md"), ["core"]);
-        assert_eq!(read_by("docs/start/rust.md").len(), 9);
+        assert_eq!(read_by("docs/start/rust.md").len(), 7);
         assert_eq!(read_by("webdriver.json"), ["Chromium", "Firefox"]);
-        assert_eq!(read_by("fuzz/corpus/sse/a"), ["fuzz lints", "core"]);
+        assert_eq!(read_by("fuzz/corpus/sse/a"), ["host lints", "core"]);
         assert_eq!(read_by("LICENSE-MIT"), ["size", "package", "workbench"]);
         assert_eq!(read_by("src.rs"), ["format"]);
         assert!(read_by("new-place/file").is_empty());

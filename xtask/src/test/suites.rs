@@ -116,7 +116,7 @@ pub const CHECK: Suite = Suite {
 const RUST: &[Program] = &[Program::Rust];
 const NODE: &[Program] = &[Program::Node];
 
-pub static SUITES: [Suite; 19] = [
+pub static SUITES: [Suite; 17] = [
     Suite {
         name: "format",
         quick: true,
@@ -127,10 +127,14 @@ pub static SUITES: [Suite; 19] = [
     Suite {
         name: "host lints",
         quick: true,
-        reads: &[CRATE, LINTS],
+        reads: &[CRATE, LINTS, &["fuzz"]],
         work: |project, _| {
-            let packages = ["lodger", "xtask", "replay", "test-runner"].map(|name| ["--package", name]);
-            Ok(Work::Watch(clippy(project, &[packages.as_flattened(), &["--all-targets"]].concat())))
+            // The fuzz targets run by their own command; that they compile is seen here.
+            let names = ["lodger", "xtask", "replay", "test-runner", "lodger-fuzz"];
+            let packages = names.map(|name| ["--package", name]);
+            let clippy = clippy(project, &[packages.as_flattened(), &["--all-targets"]].concat());
+            // Nothing is linked, so its library need not be there, which half a minute of C++ would build.
+            Ok(Work::Watch(clippy.env("CUSTOM_LIBFUZZER_PATH", project.cache("lints").join("libfuzzer.a"))))
         },
         ..CHECK
     },
@@ -146,26 +150,8 @@ pub static SUITES: [Suite; 19] = [
         },
         ..CHECK
     },
-    // They run by their own command; that they compile is seen here.
-    Suite {
-        name: "fuzz lints",
-        reads: &[CRATE, LINTS, &["fuzz"]],
-        work: |project, _| {
-            // Nothing is linked, so its library need not be there, which half a minute of C++ would build.
-            let library = project.cache("lints").join("libfuzzer.a");
-            let clippy = clippy(project, &["--package", "lodger-fuzz"]);
-            Ok(Work::Watch(clippy.env("CUSTOM_LIBFUZZER_PATH", library)))
-        },
-        ..CHECK
-    },
     Suite {
         name: "documentation",
-        reads: &[CRATE, &["docs/start/rust.md"]],
-        work: |project, _| Ok(doc(project, &[])),
-        ..CHECK
-    },
-    Suite {
-        name: "wasm documentation",
         reads: &[CRATE, &["docs/start/rust.md"]],
         work: |project, _| {
             build::wasm_target()?;
