@@ -13,6 +13,11 @@ import { setTimeout as pause } from "node:timers/promises";
 const present = (path) => path && fs.existsSync(path);
 const DRIVER = [process.env.WEBKIT, "/usr/bin/WebKitWebDriver"].find(present);
 const DISPLAY = "/usr/bin/Xvfb";
+// A guard against hanging, no measure of speed: no command waits for what a page does.
+const SILENT_MS = 60_000;
+// One session in about fifty never begins, on a busy machine. The next one does.
+const BEGIN_MS = 40_000;
+const TRIES = 3;
 /** Beside the library, in a folder that has the name of the machine. */
 const BROWSER = fs.readdirSync("/usr/lib").map((folder) => `/usr/lib/${folder}/webkit2gtk-4.1/MiniBrowser`).find(present);
 export const webkit = present(DISPLAY) && BROWSER && DRIVER;
@@ -88,7 +93,10 @@ export async function launchWebKit() {
   process.once("exit", end);
 
   async function command(method, path, body) {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, body: body && JSON.stringify(body) });
+    const signal = AbortSignal.timeout(path === "/session" ? BEGIN_MS : SILENT_MS);
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, signal, body: body && JSON.stringify(body) }).catch((error) => {
+      throw Object.assign(new Error(`the driver says nothing to ${method} ${path}: ${error.message}`), { silent: error.name === "TimeoutError" });
+    });
     const { value } = await response.json();
     if (!response.ok) throw Object.assign(new Error(`${value.error}: ${value.message}`), { code: value.error });
     return value;
@@ -100,8 +108,15 @@ export async function launchWebKit() {
   return {
     async session() {
       const options = { binary: BROWSER, args: ["--automation"] };
-      const { sessionId } = await command("POST", "/session", { capabilities: { alwaysMatch: { unhandledPromptBehavior: "accept", "webkitgtk:browserOptions": options } } });
-      return new Session((method, path, body) => command(method, `/session/${sessionId}${path}`, body));
+      const begin = () => command("POST", "/session", { capabilities: { alwaysMatch: { unhandledPromptBehavior: "accept", "webkitgtk:browserOptions": options } } });
+      for (let tries = 1; ; tries++) {
+        try {
+          const { sessionId } = await begin();
+          return new Session((method, path, body) => command(method, `/session/${sessionId}${path}`, body));
+        } catch (error) {
+          if (!error.silent || tries === TRIES) throw error;
+        }
+      }
     },
     async close() {
       process.off("exit", end);
