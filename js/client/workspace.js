@@ -10,7 +10,7 @@
 
 import { attach } from "./attach.js";
 import { Functions } from "./functions.js";
-import { inOneTask } from "../host/env.js";
+import { inOneTask, inWebKit } from "../host/env.js";
 import { LodgerError, errorInfo, explained, failure, late, onlyKnown } from "../protocol/error.js";
 import { invokeOn } from "./invoke.js";
 import { checked, isFile, isPlain, LIMITS } from "../protocol/json.js";
@@ -79,8 +79,9 @@ export class Workspace extends EventTarget {
     if (!this.#channel) return;
     if (type === "freeze" || (type === "pagehide" && persisted)) {
       this.#send({ t: "life", event: "sleep" });
-      // A worker stands still with its page, and would keep the agent: it is given a moment to let it go.
-      for (const until = performance.now() + SLEEP_MS; this.#holder && performance.now() < until; );
+      // A worker stands still with its page, and would keep the agent: it is given a moment to let it go. Not in WebKit, where a
+      // worker's database goes through the page's thread: its last write would stay open, and every other tab would wait for it.
+      for (const until = performance.now() + SLEEP_MS; this.#holder && !inWebKit() && performance.now() < until; );
     } else if (type === "resume" || (type === "pageshow" && persisted)) this.#send({ t: "life", event: "wake" });
     // A browser that hides a page may kill it without another word.
     else if (type === "pagehide" || (type === "visibilitychange" && globalThis.document.visibilityState === "hidden")) {

@@ -60,6 +60,9 @@ export function told(now, otherwise) {
   }
 }
 
+/** Whether this is WebKit, which no browser of Chromium's is though it says so. */
+export const inWebKit = () => /AppleWebKit(?!.*Chrom)/.test(globalThis.navigator?.userAgent);
+
 /** Whether there are Web Locks (they need a secure context). */
 export const hasLocks = () => !!globalThis.navigator?.locks;
 

@@ -7,7 +7,7 @@
 // does. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
 
 import { inBytes, whole } from "./bytes.js";
-import { adopt, after, cancel, createScope, disown, now } from "./env.js";
+import { adopt, after, cancel, createScope, disown, inWebKit, now } from "./env.js";
 import { look, unmarked } from "./marker.js";
 import { late } from "../protocol/error.js";
 import { pressed, unpressed } from "./press.js";
@@ -34,8 +34,6 @@ const BETWEEN = "\0";
 const NO_ROOM = /NO_SPACE|to write blobs/;
 // And that the bytes of a large value are not all there, by the name that a lost connection has too.
 const CUT = /read large/;
-// WebKit stores no Blob in a private window. Such a transaction never ends there, and those after it wait, so none is tried.
-const WEBKIT = /AppleWebKit(?!.*Chrom)/;
 
 /**
  * A connection, which opens when it is used. `gone` is called when another connection wants to upgrade the database or deletes it,
@@ -72,7 +70,8 @@ export async function commit(connection, expected, writes, strict) {
   // A transaction waits for nothing else.
   for (const write of writes) {
     if (write[3] === "pack") write[2] = await pressed(write[2]);
-    if (write[2] instanceof Blob && WEBKIT.test(globalThis.navigator?.userAgent)) write[2] = await inBytes(write[2]);
+    // WebKit stores no Blob in a private window. Such a transaction never ends there, and those after it wait, so none is tried.
+    if (write[2] instanceof Blob && inWebKit()) write[2] = await inBytes(write[2]);
   }
   return attempt(connection, async (database) => {
     const transaction = begin(database, [...expected, ...writes], "readwrite", strict);
