@@ -4,6 +4,20 @@ import { rawServer } from "../servers/raw.mjs";
 import { aimock } from "../servers/aimock.mjs";
 import { site } from "./site.mjs";
 
+/** Each test in each host in the campaign (`LODGER_CAMPAIGN=1`), or where its words are named; else in one of them, in turn. */
+const FULL = process.env.LODGER_CAMPAIGN === "1";
+const HOST = / \[(page|worker)\]$/;
+
+/** Of tests that differ in their host alone, those that are left out: of the first one that in the worker, of the next that in the page. */
+function left(titles) {
+  const hosts = new Map();
+  for (const title of titles.filter((title) => HOST.test(title))) {
+    const same = title.replace(HOST, "");
+    hosts.set(same, [...(hosts.get(same) ?? []), title]);
+  }
+  return new Set([...hosts.values()].filter(({ length }) => length > 1).map((pair, n) => pair[(n + 1) % 2]));
+}
+
 /** The tests of `register(test, { pkg })` whose title contains the words, as the pool has them. */
 export async function suite(name, { register, ...about }, pkg, words = "") {
   const tests = [];
@@ -11,7 +25,8 @@ export async function suite(name, { register, ...about }, pkg, words = "") {
     if (title.includes(words)) tests.push({ title, hangMs, open: async (lane) => new Context(await served(lane, pkg), title, body) });
   };
   await register(test, { pkg });
-  return { name, ...about, tests };
+  const out = left(FULL || words ? [] : tests.map(({ title }) => title));
+  return { name, ...about, tests: tests.filter(({ title }) => !out.has(title)) };
 }
 
 /** A lane with the web server of the test pages. */

@@ -1,5 +1,5 @@
-// The contract member by member, as `index.d.ts` names it for this version. Each test runs twice: with the host in the
-// page, and in a worker, where nothing but cloneable messages can pass.
+// The contract member by member, as `index.d.ts` names it for this version. Each test runs with the host in the page, or in a
+// worker, where nothing but cloneable messages can pass; in the campaign in both.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
