@@ -5,10 +5,16 @@
 
 import type { Commands } from "./commands.js";
 import type { EventRecord, HandoffRecord, ReceiptRecord, RunOutput, TaskRunRecord } from "./record.js";
+import type {
+  Detail, FilePart, Loss, Message, MessageChunk, Notice, Page, PageLink, PageNode, PageVersion, PermissionRequest, PermissionResolved, Replay, RunPhase,
+  SearchHit, SessionChanged, SessionCompleted, SessionHit, SessionInterrupted, SessionSize, SessionStarted, SessionState, SessionsSnapshot, Snapshot, Status,
+  Stored, TextPart, ThinkingPart, ToolCall, ToolCallPart, ToolDefinition, ToolResult, Usage, Verified, WaitResult,
+} from "./shapes.js";
 
 export type { Commands };
 export type * from "./journal.js";
 export type * from "./record.js";
+export type * from "./shapes.js";
 
 // ---------------------------------------------------------------- module
 
@@ -436,36 +442,12 @@ type OtherEvent<T extends string> = T extends `agent:${string}` ? keyof Workspac
 
 /** `Suspended`: its run waits for a person. `Error`: the harness itself is lost; start it again. */
 export type Lifecycle = "Stopped" | "Starting" | "Running" | "Suspended" | { Error: string };
-export interface Status {
-  lifecycle: Lifecycle;
-  /** Whether a run works. */
-  is_streaming: boolean;
-}
-export interface StorageInfo {
-  kind: "indexeddb" | "memory";
-  /** In memory: of this workspace. Else of the whole origin, as the browser estimates it, and 0 where it does not. */
-  bytes: number;
-  /** 0 where the browser tells of none. */
-  quota: number;
-  persisted: boolean;
+export interface StorageInfo extends Stored {
+  /** Asks the browser not to evict it. */
   persist(): Promise<boolean>;
-  /** What was stored here before is gone. It stays, over reloads and in every tab, until somebody acknowledges it. */
   lost?: StorageLoss;
-  /** What each session takes, the largest first, where that was asked for. */
-  sessions?: SessionSize[];
-  /** What all tasks of `sessions.runOnce` take together, counted in the same way, where there are any. */
-  tasks?: number;
 }
-export interface SessionSize {
-  id: string;
-  /** UTF-8 of its rows and their keys as they lie there (what is pressed as it is pressed), and its files. */
-  bytes: number;
-}
-export interface StorageLoss {
-  /** When that was noticed, in milliseconds since the epoch. */
-  at: number;
-  /** Since when the workspace of this name had something stored, where that is known. */
-  since?: number;
+export interface StorageLoss extends Loss {
   /** The person or the page knows: from here on nobody is told any more. */
   acknowledge(): Promise<void>;
 }
@@ -793,35 +775,6 @@ export interface RunResult<S = unknown> {
 }
 /** The result of a run that completed. */
 export type Completed<S> = RunResult<S> & ([S] extends [undefined] ? unknown : { value: OutputOf<S> });
-/** An interrupted run is `ok`. */
-export interface WaitResult {
-  runId: string;
-  status: "ok" | "error" | "timeout";
-  outcome?: Exclude<RunResult["outcome"], "unknown">;
-  /** As JSON, where the run has a `schema` and completed. */
-  value?: unknown;
-  startedAt?: number;
-  endedAt?: number;
-  error?: ErrorInfo;
-}
-/**
- * Tokens. Cached ones are apart: the whole input is the sum of the three. Reasoning is part of the output. Of an answer that
- * broke off or was interrupted it has what the provider had told until then, which most do at the end only; of one that a
- * lost page cut, nothing.
- */
-export interface Usage {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens?: number;
-  cacheWriteTokens?: number;
-  reasoningTokens?: number;
-  /**
-   * Dollars, by the prices known when each answer came (`AgentConfig.models`). Absent where one of the answers has no
-   * known price: the sum would be too low. What it does not know of: discounts, taxes, fees for tools the provider runs,
-   * and caches paid for an hour.
-   */
-  cost?: number;
-}
 export interface ErrorInfo {
   code: ErrorCode;
   message: string;
@@ -844,58 +797,7 @@ export interface ErrorInfo {
   offline?: true;
 }
 
-/** One message of the conversation; a run gives one assistant message. */
-export interface Message {
-  id: string;
-  role: "user" | "assistant" | "system";
-  parts: Part[];
-  createdAt: number;
-  runId?: string;
-  /**
-   * `partial`: it still streams, or a lost page left it so. `damaged`: here is a gap, because rows of the session are damaged; its
-   * role is `system`, and `damaged` says which entries are lost. An answer has `damaged` without entries where it was cut with its
-   * page and what was written down of it is damaged: it ends where that is whole.
-   */
-  status: "complete" | "partial" | "interrupted" | "failed" | "damaged";
-  damaged?: { from?: number; to?: number; why: string };
-  metadata?: Record<string, unknown>;
-  model?: string;
-  usage?: Usage;
-  error?: ErrorInfo;
-  /**
-   * Of a message that was edited, and of an answer that was made anew: the ids of all versions, the oldest first, this one
-   * included. An edited message's answer begins versions of its own. `history({ version })` shows the conversation with an older
-   * one. Where a failed run was gone on with, the first of its answers stands for all of them.
-   */
-  versions?: string[];
-}
 export type Part = TextPart | ThinkingPart | FilePart | ToolCallPart;
-export interface TextPart { type: "text"; text: string }
-/** What a model has thought, as far as its provider shows it. */
-export interface ThinkingPart { type: "thinking"; text: string }
-/**
- * A file that came with a message, or that a tool gave: `ws.file(fileId)` has its bytes. `gone`: they are lost, as a request of its conversation has
- * noticed. The model is told so in its place, until the same file is sent again.
- */
-export interface FilePart { type: "file"; fileId: string; mediaType: string; size: number; filename?: string; gone?: true }
-export interface ToolCallPart {
-  type: "tool-call";
-  toolCallId: string;
-  tool: string;
-  arguments: unknown;
-  /** The question that waits for a person, while it does. */
-  requestId?: string;
-  /**
-   * `receiving`: its arguments still come. `waiting`: for its turn, or for a person. `denied`: nobody has allowed it, so
-   * it was not run. `unknown`: the page was lost while it ran.
-   */
-  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "denied" | "unknown";
-  progress?: unknown;
-  result?: unknown;
-  error?: ErrorInfo;
-  /** What the tool gave as files, in its order. */
-  files?: FilePart[];
-}
 
 /**
  * A store for user interfaces. Both functions are bound: give them to React's `useSyncExternalStore`, or use the view
@@ -906,28 +808,7 @@ export interface View {
   subscribe(listener: (snapshot: Snapshot) => void): () => void;
   getSnapshot(): Snapshot;
 }
-export interface Snapshot {
-  /**
-   * `loading`: until the first listener has heard of something else. `submitted`: accepted, no text yet. `waiting`: for a person.
-   * `held`: a lost page left a run, `resume()` goes on with it; or it is benched.
-   */
-  status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
-  messages: readonly Message[];
-  /** What waits for a person. */
-  permissions: readonly PermissionRequest[];
-  /** What waits for its turn; empty while no agent runs. Where no run works, it is held: `queue.release()`, or send something. */
-  queue: readonly QueuedMessage[];
-  error?: ErrorInfo;
-  /** Whether the agent runs in this tab. */
-  holder: boolean;
-}
 
-/** A message that waits for its turn. `queue`: as a run of its own; `steer`: to enter the run that works. */
-export interface QueuedMessage {
-  id: string;
-  text: string;
-  mode: "queue" | "steer";
-}
 /** Each needs the owner of the session, and an agent that runs. */
 export interface Queue {
   /**
@@ -1067,8 +948,6 @@ export interface ToolContext {
   /** Any JSON value: shown in events and in the view. */
   onProgress(progress: unknown): void;
 }
-/** `available`: the process type has it and its capability is held. `explains`: it has an `explanation` for a person. */
-export interface ToolDefinition { name: string; title?: string; description: string; inputSchema: object; source: string; capability?: string; readOnly: boolean; available: boolean; explains?: true }
 
 /**
  * What an agent knows how to do. One called `general_assistant` takes the place of the built-in one, which tells the
@@ -1099,32 +978,6 @@ export interface Skill {
 export type PermissionAnswer = "allow_once" | "always_allow" | "deny";
 /** What goes with an answer: a word to the model, and the version of the page that the person saw. */
 export interface PermissionReply { reason?: string; pageVersion?: number }
-export interface PermissionRequest {
-  requestId: string;
-  toolCallId: string;
-  tool: string;
-  /** The tool's name for people, if it has one. */
-  title?: string;
-  capability?: string;
-  arguments: unknown;
-  /** What is asked, for the person: the tool's own `explanation`, or its title or name as a question, "Place the order?". */
-  explanation: string;
-  /** What the person has to know besides: that the call may have taken effect already, that the tool has changed, that a text from outside may want it. */
-  warning?: string;
-  /** Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`, `definition_changed`. */
-  reason: string;
-  /**
-   * No answer covers the next call like this: it leaves nothing of a page's text, or it was lost with its page. Offer no "always"
-   * then. What empties a page is asked about no more where the rules or a person always allow `delete_page`.
-   */
-  once?: true;
-  /**
-   * Where the text from outside comes from that may have asked for the call; absent where the conversation holds none.
-   * `tool:NAME` and `provider:TYPE`: a tool's result. `context` and `file:NAME#DIGITS`: what came with a message; the digits stand for the content. `import`, `adopted`:
-   * a conversation from elsewhere. `unknown`: a page from before there were marks, or what is left of something damaged.
-   */
-  outside?: string[];
-}
 /**
  * What is allowed without asking. The rule for the tool counts, then that for its capability; without either, what
  * destroys is asked about (denied where `default` is `deny`) and `default` holds for the rest. No rule changes this:
@@ -1183,35 +1036,9 @@ export interface Tools {
   /** The tool is asked about again. */
   revoke(tool: string, sessionId?: string): Promise<void>;
 }
-/** `truncated`: how many bytes were left out; what is kept fits 102,400 bytes. */
-export interface ToolResult { result: unknown; truncated?: { bytes: number } }
 
 // ---------------------------------------------------------------- pages
 
-export interface Page {
-  /** Its address: lower case, unique in the workspace, stays when the title changes. */
-  slug: string;
-  title: string;
-  /** Text; `[[Title]]` is a link. */
-  content: string;
-  parentSlug: string | null;
-  /** Its place among its siblings, from 0. */
-  position: number;
-  /** Counts its contents: grows by one with each change of the content; a new title, place or metadata leave it. */
-  version: number;
-  metadata: Record<string, unknown>;
-  createdAt: number;
-  updatedAt: number;
-}
-/**
- * `damaged`: its stored row is not what was written last (`corrupt`), or a newer version of lodger has written it
- * (`newer_version`). Whatever needs its text rejects with this code. Such pages stand last, at the top; the title is its slug
- * where no title is known any more.
- */
-export interface PageNode { slug: string; title: string; children: PageNode[]; damaged?: PageDamage }
-export interface PageDamage { code: "corrupt" | "newer_version"; why: string }
-/** Of one that is damaged, `content` is empty and `at` is 0. */
-export interface PageVersion { version: number; at: number; content: string; damaged?: PageDamage }
 
 /** The workspace's pages: here the page's own code does what the agent's page tools do. Needs no running agent. */
 export interface Pages {
@@ -1239,23 +1066,13 @@ export interface Pages {
    */
   restore(slug: string): Promise<Page>;
   backlinks(slug: string): Promise<Page[]>;
-  outgoingLinks(slug: string): Promise<{ title: string; slug: string | null }[]>;
+  outgoingLinks(slug: string): Promise<PageLink[]>;
   /** Its contents, the present one first; of a damaged page too. */
   versions(slug: string, options?: { limit?: number }): Promise<PageVersion[]>;
 }
-export interface SearchHit { slug: string; title: string; snippet: string; score: number }
 
 // ---------------------------------------------------------------- sessions
 
-/** What all entries of a session say. */
-export interface Verified {
-  /** Of all that is signed. `tampered`: it is not what was written, and nobody works in it. Nothing else takes that back. */
-  hmac_status: HmacStatus;
-  /** How many entries there are by the session's head; where that is damaged, by the entries themselves. */
-  entries: number;
-  /** The first entry that is not as it was written, and what is wrong there. `seq` is 0 where that is the head. */
-  damaged?: { seq: number; why: string };
-}
 
 /**
  * How a session stands. The first four are active, the others can be restarted or recovered. `starting`: it waits for its
@@ -1264,97 +1081,16 @@ export interface Verified {
  */
 export type SessionStatus = "starting" | "running" | "idle" | "stopping" | "stopped" | "failed" | "auth_expired" | "provider_unavailable" | "sandbox_failed";
 
-/** A session's record. Times are texts (`2026-05-22T06:15:00Z`). */
-export interface SessionState {
-  id: string;
-  display_name: string | null;
-  status: SessionStatus;
-  /** Whose it is. */
-  operator_subject: string;
-  operator_issuer: string | null;
-  project_id: string | null;
-  provider_id: string;
-  model_id: string | null;
-  /** Under which policy it is; null where it has begun before sessions had one. */
-  policy_envelope_id: string | null;
-  /** The holder that works on it; null while no run does. */
-  pid: string | null;
-  active_task_id: string | null;
-  active_run_id: string | null;
-  started_at: string | null;
-  last_activity_at: string | null;
-  stopped_at: string | null;
-  updated_at: string;
-  /** The newest 8 of each; `receipts()`, `handoffs()` and `events()` have all. */
-  receipt_ids: string[];
-  handoff_ids: string[];
-  supervision_notes: string[];
-  /**
-   * Why it failed (`recovery_reason`), as what (`recovery_status`) and what to do (`recommended_action`): of the last failure, also when
-   * that is over, so it counts while `status` is `recovery_status`. How its last run ended (`exit_behavior`).
-   */
-  recovery_metadata: { recovery_reason?: string; recovery_status?: SessionStatus; recommended_action?: string; exit_behavior?: string; [field: string]: unknown };
-  /** It is benched, since then; absent where it is not. */
-  suspended?: boolean;
-  suspendedAt?: number;
-  /** What it is called where it has no `display_name`: the first words that were said in it. */
-  title?: string;
-  /** A run of it is held: a lost page left it, or it is benched. */
-  held?: boolean;
-  /** A run of it waits for a person: for an answer to a question, or to a call that was handed to the page. */
-  waiting?: boolean;
-  /** Who answers it now, while an agent runs: a name in `providers` or the kind of the main provider, and its model. In lists and `status`. */
-  answered_by?: { provider: string | null; model: string | null };
-  /** What it has otherwise than the agent's configuration. */
-  config?: Overrides;
-  /** What its runs have used up, cleared conversations included. */
-  usage?: Usage;
-  /** When it was archived; its next run ends that. */
-  archived?: string;
-  /**
-   * Its rows are not what was written, first in the entry `seq` (0: what says how it stands, its head); absent where nobody has
-   * found such a thing. Everything else works; what would write to this session rejects with `corrupt`, and the hint says what can
-   * be done. It is found when the session is read: those with an open run, and the first one, at each start. One that the agent
-   * works in goes on.
-   */
-  damaged?: { seq: number; why: string };
-  [field: string]: unknown;
-}
 
 /** A message as another library has it: with a `role` and a `content` or `parts` of its own, or an item of OpenAI's Responses. */
 export type ForeignMessage = { role: string; content?: unknown; parts?: readonly unknown[]; [member: string]: unknown } | { type: string; role?: undefined; [member: string]: unknown };
 
-/** A session that was found. */
-export interface SessionHit { session: SessionState; messageId?: string; excerpt?: string }
 
 /** The sessions of a workspace as a store. */
 export interface SessionsView {
   /** Calls the listener at once, then once for all that changes in one go. Gives the function that ends it. */
   subscribe(listener: (snapshot: SessionsSnapshot) => void): () => void;
   getSnapshot(): SessionsSnapshot;
-}
-export interface SessionsSnapshot {
-  /** `error`: they could not be read, and `sessions` are those that were known. */
-  status: "loading" | "ready" | "error";
-  /** The last changed first. What did not change is the same object as before. */
-  sessions: readonly SessionItem[];
-  error?: ErrorInfo;
-}
-export interface SessionItem {
-  id: string;
-  /** Its `display_name`, else the first words that were said in it, else its id. */
-  title: string;
-  /**
-   * What goes on in it. `waiting`: for a person. `held`: a page went away in the middle of a run. `failed`: its provider or an operator
-   * has failed it. A session that was launched and has not worked yet is `idle`. `sessions.activity()` tells more of a run.
-   */
-  activity: "working" | "waiting" | "idle" | "held" | "benched" | "starting" | "stopping" | "stopped" | "failed" | "archived" | "damaged";
-  /** Something in it waits for a person. */
-  needsYou: boolean;
-  /** Something was said in it since a person looked at it. This browser keeps that for the page, in `localStorage`. */
-  unread: boolean;
-  session: SessionState;
-  hmac_status: HmacStatus;
 }
 
 /** What goes on: it works and says something; it is there and waits; it is over or lost. */
@@ -1396,22 +1132,7 @@ export interface SessionEvent {
   [field: string]: unknown;
 }
 
-/** What became of a replay. */
-export interface Replay {
-  same: boolean;
-  package: string;
-  /** The first entry that came out otherwise, as it is recorded and as it was made now; `made: null`: no entry was. */
-  firstDifference?: { seq: number; stored: JournalRow; made: JournalRow | null };
-}
 
-/** An entry as it stands in a file of `export`. Without `entry`, its content was erased. */
-export interface JournalRow {
-  row: { seq: number; at: number; kind: string; run?: string; v: number };
-  entry?: Record<string, unknown>;
-  contentHash: string;
-  hash: string;
-  mac?: string;
-}
 
 /**
  * Sessions: conversations that last, with an owner and a record of what was said, done, allowed and spent. Each runs beside the
@@ -1648,52 +1369,22 @@ export interface Keys {
 
 // ---------------------------------------------------------------- events
 
-/** In every detail; the run's members where there is a run. `seq` counts a run's events within one `epoch`. */
-export interface Detail { workspace: string; sessionId?: string; runId?: string; parentRunId?: string; seq?: number; epoch?: number }
 
 /** The `detail` of each event. They are dispatched on the Workspace, then on its target, with one and the same detail. */
 export interface WorkspaceEvents {
   "agent:status-changed": Detail & Status;
-  "agent:session-started": Detail & { startedAt: number };
-  /**
-   * `shown = shown.slice(0, offset) + text` of that part. An answer that is asked for again, by `resume()` or by the run itself,
-   * begins with its first part at offset 0: what was shown of it before is gone then, until the run ends with less (a view does this by itself).
-   */
-  "agent:message-chunk": Detail & { messageId: string; part: number; offset: number; text: string; kind: "text" | "thinking" };
-  /** One `started` a call (again with `progress`), then one `completed` or `failed`. */
-  "agent:tool-call": Detail & { toolCallId: string; tool: string; status: "started" | "completed" | "failed"; arguments: unknown; progress?: unknown; result?: unknown; error?: ErrorInfo; files?: FilePart[] };
+  "agent:session-started": Detail & SessionStarted;
+  "agent:message-chunk": Detail & MessageChunk;
+  "agent:tool-call": Detail & ToolCall;
   /** A person is asked about a call. `respond` answers in place; the first answer counts. */
   "agent:permission-required": Detail & PermissionRequest & { respond(answer: PermissionAnswer, options?: PermissionReply): Promise<void> };
-  /** `withdrawn`: its run was interrupted, benched or stopped, or a message came in between. Nobody is asked any more. */
-  "agent:permission-resolved": Detail & { requestId: string; answer: PermissionAnswer | "withdrawn" };
-  /** `value`: as JSON, where the run has a `schema`. */
-  "agent:session-completed": Detail & { endedAt: number; text: string; value?: unknown; usage?: Usage; turns: number };
-  "agent:session-interrupted": Detail & { endedAt: number; reason: string };
+  "agent:permission-resolved": Detail & PermissionResolved;
+  "agent:session-completed": Detail & SessionCompleted;
+  "agent:session-interrupted": Detail & SessionInterrupted;
   "agent:error": Detail & ErrorInfo;
-  /**
-   * One `start` a run in each page, and one `end` (completed or interrupted) or `error`, also when another tab works
-   * or goes on with it. A page that opens later hears the run start when a holder goes on with it: `detail.epoch` is another. An
-   * end that a holder wrote and could tell nobody is told when the next holder is there, without `seq`.
-   */
-  "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
-  /**
-   * Something has happened to a session: `change` is the type of an event of `sessions.events()`, as `launched`, `renamed`, `removed`,
-   * `restored`, `stopped`, `restarted`, `recovered`, `failed`, `benched`, `played`, `archived`, `cleared`, `forked`, `imported`, `salvaged`.
-   * What a run does, its own events tell. Every tab hears it, also where no agent runs.
-   */
-  "agent:session-changed": Detail & { sessionId: string; change: string };
-  /**
-   * A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. `kind: "offline"`:
-   * the browser has no network, and the run waits for it; that counts as no try. A provider on this machine (`localhost`, `127.…`)
-   * needs none, and is asked again as ever. `kind: "holder"`:
-   * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
-   * answer. `kind: "storage_lost"`: all that the workspace had stored is `lost`. Each page that opens it hears that a task later,
-   * until somebody has acknowledged it (`storage()`): listen before anything else is awaited. `kind: "damaged"`: the agent has started without the session `sessionId`,
-   * whose rows are damaged; `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged, and
-   * so many more are `missing` of which nothing that is stored says the name. `kind: "files"`:
-   * these `files` of the conversation are lost. Their ids are told once, the run goes on, and the model is told in their place.
-   */
-  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost" | "files"; files?: string[]; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; lost?: Omit<StorageLoss, "acknowledge">; pages?: ({ slug: string } & PageDamage)[]; missing?: number; error?: ErrorInfo };
+  "agent:lifecycle": Detail & RunPhase;
+  "agent:session-changed": Detail & SessionChanged & { sessionId: string };
+  "agent:notice": Detail & Notice;
 }
 
 declare global {

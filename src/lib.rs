@@ -25,6 +25,7 @@
 //! | [`prompt`] | what the model is told besides the conversation |
 //! | [`run`] | one prompt, processed to its end |
 //! | [`session`] | what a journal adds up to: transcript, history, view |
+//! | [`shapes`] | what an app in Rust gives and is told, as structs |
 //! | [`harness`] | lifecycle, commands, events: the machine that the rest of the world drives |
 //! | `browser` | the world as a browser gives it, and the API for apps in Rust; on `wasm32` only |
 //! | `js` | what the npm package calls; on `wasm32` with the feature `npm` only |
@@ -106,6 +107,7 @@ pub mod protocol;
 pub mod rooms;
 pub mod run;
 pub mod session;
+pub mod shapes;
 pub mod tools;
 pub mod work;
 pub mod workspace;

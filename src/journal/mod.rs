@@ -15,7 +15,7 @@ mod row;
 #[cfg(test)]
 mod types;
 mod withdrawn;
-mod words;
+pub(crate) mod words;
 #[cfg(test)]
 pub(crate) mod written;
 

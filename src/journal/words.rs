@@ -58,10 +58,11 @@ impl<T: Words + PartialEq> PartialEq<T> for Word<T> {
 }
 
 /// The place of a word among others.
-fn place(words: &[&str], word: &str) -> Option<usize> {
+pub(crate) fn place(words: &[&str], word: &str) -> Option<usize> {
     words.iter().position(|other| *other == word)
 }
 
+/// Sets of words, each a type.
 macro_rules! words {
     ($( $(#[doc = $doc:literal])* $name:ident { $( $(#[doc = $word_doc:literal])* $variant:ident = $word:literal, )* } )*) => {
         $(
@@ -82,11 +83,11 @@ macro_rules! words {
 
                 /// The one with this word.
                 pub fn parse(word: &str) -> Option<$name> {
-                    $name::ALL.get(place(&$name::WORDS, word)?).copied()
+                    $name::ALL.get($crate::journal::words::place(&$name::WORDS, word)?).copied()
                 }
             }
 
-            impl Words for $name {
+            impl $crate::journal::words::Words for $name {
                 fn word(self) -> &'static str {
                     self.as_str()
                 }
@@ -98,9 +99,11 @@ macro_rules! words {
 
         /// The sets by their names, of which the types are written.
         #[cfg(test)]
-        pub(super) const SETS: &[(&str, &[&str])] = &[$( (stringify!($name), &$name::WORDS) ),*];
+        pub(crate) const SETS: &[(&str, &[&str])] = &[$( (stringify!($name), &$name::WORDS) ),*];
     };
 }
+
+pub(crate) use words;
 
 words! {
     /// How a message waits while a run works.

@@ -6,6 +6,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find::join;
+use crate::journal::words::Words;
 use crate::list::Listed;
 
 /// How a session stands.
@@ -56,6 +57,15 @@ impl Status {
     /// Whether it can be restarted or recovered.
     pub fn is_recoverable(self) -> bool {
         RECOVERABLE & bit(self) != 0
+    }
+}
+
+impl Words for Status {
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+    fn find(word: &str) -> Option<Status> {
+        Status::parse(word)
     }
 }
 

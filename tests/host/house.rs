@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 20] = [
+const ROOMS: [&str; 22] = [
     "rooms",
     "find",
     "list",
@@ -27,9 +27,11 @@ const ROOMS: [&str; 20] = [
     "prompt",
     "run",
     "session",
+    "shapes",
     "harness",
     "browser",
     "js",
+    "app",
 ];
 
 /// The folders and files of the harness from the ground up. A file imports from its own place and from those before it.
@@ -49,7 +51,7 @@ const PLACES: [&str; 23] = [
 const PARTS_END: &str = "holding";
 
 /// The rooms that live in a browser, and the crates that only they may name.
-const BROWSER_ROOMS: [&str; 2] = ["browser", "js"];
+const BROWSER_ROOMS: [&str; 3] = ["browser", "js", "app"];
 const BROWSER_CRATES: [&str; 7] = [
     "wasm_bindgen",
     "wasm_bindgen_futures",
@@ -442,7 +444,7 @@ impl Source {
         }
         if !BROWSER_ROOMS.contains(&self.room.as_str()) {
             for name in BROWSER_CRATES.iter().filter(|name| has_word(&self.code, name)) {
-                fault(name, "only browser/ and js/ know the browser");
+                fault(name, "only browser/, js/ and app/ know the browser");
             }
         }
         faults.into_iter().collect()

@@ -3,6 +3,7 @@
 //! It does at once whatever the harness asks for. Promises: each command is answered once. Pages share nothing but the
 //! store that one hands to the next.
 
+use super::shapes;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice, Options};
 use lodger::journal::pack::unpacked;
@@ -135,7 +136,9 @@ impl Desk {
                     assert!(self.answers.insert(id, result.map(value)).is_none(), "{id} is answered twice");
                 }
                 Action::Tell(Notice::Event(name, detail)) => {
-                    self.events.push((name, serde_json::from_str(&detail).unwrap()));
+                    let detail = serde_json::from_str(&detail).unwrap();
+                    shapes::event(name, &detail).unwrap();
+                    self.events.push((name, detail));
                 }
                 Action::Tell(notice) => self.notices.push(notice),
                 Action::Peek => self.harness.handle(self.now, Input::Held(self.held)),
@@ -228,7 +231,9 @@ impl Desk {
     }
 
     pub fn must(&mut self, name: &str, args: Value) -> Value {
-        self.ask(name, args).unwrap_or_else(|error| panic!("{name}: {error:?}"))
+        let told = self.ask(name, args).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        shapes::reply(name, &told).unwrap_or_else(|error| panic!("{error}"));
+        told
     }
 
     pub fn fails(&mut self, name: &str, args: Value) -> (Code, String) {

@@ -13,6 +13,7 @@ pub mod openai_rules;
 pub mod parts;
 pub mod script;
 pub mod servers;
+pub mod shapes;
 pub mod sim;
 pub mod streams;
 pub mod strict;

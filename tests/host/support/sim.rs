@@ -12,6 +12,7 @@ use super::engine::guarded;
 use super::laws::{Journal, Law, SESSION, Told, files_of, law, same};
 use super::media::{self, SAMPLES};
 use super::script::{self, Plan};
+use super::shapes;
 use super::strict::check_request;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
@@ -585,6 +586,7 @@ impl World {
         if version {
             self.note("versions looked at");
         }
+        shapes::reply(&name, &value)?;
         match name.as_str() {
             "sendMessage" | "regenerate" | "resume" => {
                 let run = value["runId"].as_str().unwrap_or_default();
@@ -619,19 +621,29 @@ impl World {
             Notice::Event(kind, json) => {
                 let effectful = |name: &str| TOOLS.iter().any(|tool| tool.0 == name && !tool.2);
                 let session = page.harness.session(SESSION);
-                page.told.event(kind, parsed(&json)?, &self.journal, session, effectful)?;
+                let detail = parsed(&json)?;
+                shapes::event(kind, &detail)?;
+                page.told.event(kind, detail, &self.journal, session, effectful)?;
             }
             Notice::History(_, json) => {
                 let Value::Array(messages) = parsed(&json)? else {
                     return Err("a history that is no array".into());
                 };
+                messages.iter().try_for_each(shapes::message)?;
                 page.told.view = Some(messages);
             }
-            Notice::Message(_, from, json) => page.told.message(from, parsed(&json)?)?,
+            Notice::Message(_, from, json) => {
+                let message = parsed(&json)?;
+                shapes::message(&message)?;
+                page.told.message(from, message)?;
+            }
             Notice::Gone(_, message) => page.told.gone(&message)?,
             Notice::Tools(json) => drop(parsed(&json)?),
             Notice::Lost(json) => return Err(format!("nothing was lost: {json}")),
-            Notice::View(_, json) => page.told.state = parsed(&json)?,
+            Notice::View(_, json) => {
+                page.told.state = parsed(&json)?;
+                shapes::view(&page.told.state)?;
+            }
             Notice::Grown(..) => {}
         }
         Ok(())
