@@ -5,10 +5,9 @@
 // hosts end, and what they held is freed. The next call loads a fresh one, from where the page has said that it is.
 // Leaves to others: which workspaces are open (`package.js`), what tabs say to each other (`tabs/tabs.js`).
 
-import { amongTabs, direct } from "./tabs/channel.js";
+import { inThread } from "./tabs/channel.js";
 import { createScope, dispose } from "./host/env.js";
 import { failure, LodgerError, onlyKnown } from "./protocol/error.js";
-import { hasNeighbours } from "./tabs/neighbours.js";
 
 /** How long a part may take to come, in milliseconds: commands wait for it, and a start holds the workspace meanwhile. */
 const ROOM_MS = 60_000;
@@ -186,9 +185,7 @@ export function createInstances(glue, locate) {
       };
       try {
         const openHost = (guarded) => glue.open_host(name, options, guarded);
-        // What is in memory only, no other tab can know.
-        const alone = storage === "memory" || !hasNeighbours();
-        const channel = await (alone ? direct(openHost, told) : amongTabs(host.scope, name, openHost, told));
+        const channel = await inThread(host.scope, name, storage, openHost, told);
         return {
           send: channel.send,
           close() {

@@ -27,12 +27,13 @@
 //! | [`session`] | what a journal adds up to: transcript, history, view |
 //! | [`shapes`] | what an app in Rust gives and is told, as structs |
 //! | [`harness`] | lifecycle, commands, events: the machine that the rest of the world drives |
-//! | `browser` | the world as a browser gives it, and the API for apps in Rust; on `wasm32` only |
-//! | `js` | what the npm package calls; on `wasm32` with the feature `npm` only |
+//! | `browser` | the world as a browser gives it; on `wasm32` only |
+//! | `js` | the border to clients in JavaScript, and what the npm package calls; on `wasm32` only |
+//! | `app` | the API for apps in Rust; on `wasm32` only |
 //!
 //! # In a wasm app
 //!
-//! Open a `browser::Workspace`, start the agent, send messages; `examples/wasm-app` is a whole app. In an app
+//! Open an `app::Workspace`, start the agent, send messages; `examples/wasm-app` is a whole app. In an app
 //! written in JavaScript, use the npm package `lodger`.
 //!
 //! # Anywhere else
@@ -89,12 +90,14 @@
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test tells its story in one piece"))]
 
 #[cfg(target_arch = "wasm32")]
+pub mod app;
+#[cfg(target_arch = "wasm32")]
 pub mod browser;
 pub mod error;
 pub mod find;
 pub mod harness;
 pub mod journal;
-#[cfg(all(target_arch = "wasm32", feature = "npm"))]
+#[cfg(target_arch = "wasm32")]
 mod js;
 pub mod json;
 pub mod list;

@@ -4,7 +4,7 @@
 // the order they were sent. A host that breaks down is told as one `closed` message with the code `panicked`. Leaves
 // to others: what the messages mean.
 
-import { neighbours } from "./neighbours.js";
+import { hasNeighbours, neighbours } from "./neighbours.js";
 import { Tabs } from "./tabs.js";
 
 /** A host that could not finish a call is in no state that anybody knows. */
@@ -63,6 +63,10 @@ export async function amongTabs(scope, workspace, openHost, deliver) {
   host = await direct(openHost, (message) => tabs.fromHost(message));
   return { send: (message) => tabs.fromClient(message), close: host.close };
 }
+
+/** A host in this thread; with those of other tabs, unless it has all in memory, which no other tab can know. */
+export const inThread = (scope, workspace, storage, openHost, deliver) =>
+  storage === "memory" || !hasNeighbours() ? direct(openHost, deliver) : amongTabs(scope, workspace, openHost, deliver);
 
 /**
  * A host behind a port.

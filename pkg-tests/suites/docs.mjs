@@ -11,7 +11,7 @@ import ts from "typescript";
 import { consumer, exists, ROOT, sh, WORK } from "../lib/package.mjs";
 import { blocks, pages, prose, REPOSITORY } from "../lib/pages.mjs";
 
-const KINDS = ["html", "js", "ts", "jsx", "vue", "svelte", "rust", "sh", "http", "json", "text"];
+const KINDS = ["html", "js", "ts", "jsx", "vue", "svelte", "rust", "rs", "sh", "http", "json", "text"];
 const bin = (name) => path.join(ROOT, "node_modules", ".bin", name);
 const place = ({ page, line }) => `${page}:${line}`;
 /** Pages with the form that `ARCHITECTURE` calls a guide: code first, short paragraphs, a recap. */
@@ -124,10 +124,13 @@ export default async function (test) {
 
   test("each block is of a known kind, and something looks at it", async () => {
     const library = await fs.readFile(path.join(REPOSITORY, "src", "lib.rs"), "utf8");
+    const example = await fs.readFile(path.join(REPOSITORY, "examples", "wasm-app", "src", "lib.rs"), "utf8");
     const lost = found.filter(({ kind, page, name, output, ...block }, index) => {
       // What is shown by nothing is shown at once.
       if (kind === "text") return !outputs.has(found[index]) || !block.code.trim();
       if (kind === "rust") return !library.includes(`include_str!("../${page}")`);
+      // A piece of the example, which its tests run.
+      if (kind === "rs") return !example.includes(`\n${block.code}\n`);
       if (["vue", "svelte", "jsx"].includes(kind)) return !(page in APPS && name) && kind !== "jsx";
       if (kind === "html") return !output && /<script type="module"/.test(block.code);
       return !KINDS.includes(kind);

@@ -17,7 +17,6 @@ mod signer;
 mod store;
 mod task;
 mod vault;
-mod workspace;
 
 pub use crate::session::operator::Operator;
 pub use account::delete;
@@ -26,6 +25,4 @@ pub use idb::Gone;
 pub use patterns::Engine;
 pub use pump::{Deliver, Opening, Pump, break_down};
 pub use store::Store;
-#[cfg(feature = "npm")]
 pub use task::promise;
-pub use workspace::{Answer, Event, Listener, Status, ToolContext, Workspace, WorkspaceOptions};

@@ -11,7 +11,6 @@ pub(super) fn start(task: impl Future<Output = ()> + 'static) {
 }
 
 /// The promise of what a task gives.
-#[cfg(feature = "npm")]
 pub fn promise(task: impl Future<Output = Result<JsValue, JsValue>> + 'static) -> js_sys::Promise {
     let task: Pin<Box<dyn Future<Output = Result<JsValue, JsValue>>>> = Box::pin(task);
     wasm_bindgen_futures::future_to_promise(task)

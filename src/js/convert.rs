@@ -74,7 +74,7 @@ pub(super) fn number(object: &JsValue, name: &str) -> Option<u32> {
 
 /// Plain data as a tree; `undefined` is null. By way of JSON, which the browser writes: a reader of JavaScript's
 /// own values would be 15 KB more.
-pub(super) fn plain(value: &JsValue) -> Option<serde_json::Value> {
+pub fn plain(value: &JsValue) -> Option<serde_json::Value> {
     if value.is_undefined() {
         return Some(serde_json::Value::Null);
     }
@@ -83,7 +83,7 @@ pub(super) fn plain(value: &JsValue) -> Option<serde_json::Value> {
 }
 
 /// `{ code, message, retryable, hint? }`.
-pub(super) fn error_object(error: &ErrorInfo) -> JsValue {
+pub fn error_object(error: &ErrorInfo) -> JsValue {
     let serializer = serde_wasm_bindgen::Serializer::json_compatible();
     error.to_json().serialize(&serializer).unwrap_or(JsValue::UNDEFINED)
 }

@@ -5,6 +5,7 @@
 #![cfg(target_arch = "wasm32")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // a test file throughout, helpers included
 
+mod app;
 mod events;
 mod faults;
 mod fetch;
@@ -13,6 +14,5 @@ mod lock;
 mod patterns;
 mod store;
 mod vault;
-mod workspace;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

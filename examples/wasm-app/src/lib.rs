@@ -1,10 +1,14 @@
-//! A chat in a page, in Rust alone. Close the tab in mid-answer, open it again: the conversation is there.
+//! A chat in a page, in Rust alone. Close the tab in mid-answer, open it again: the conversation is there. Open it twice: both
+//! tabs show it.
 //!
-//! The model is a closure of the app, so that the example needs no key and no network. For a real one, give
-//! `start_agent` this: `{ "provider": { "kind": "anthropic", "apiKey": "…" } }`.
+//! The model is a closure of the app, so that the example needs no key and no network. For a real one, give `start_agent` a
+//! `Provider` with the kind `anthropic` and an `api_key`.
 #![cfg(target_arch = "wasm32")]
 
-use lodger::browser::{Answer, Workspace, WorkspaceOptions};
+use lodger::app::{
+    AgentConfig, Answer, Part, Provider, SendOptions, Snapshot, Tool, View, Workspace, WorkspaceOptions,
+};
+use lodger::error::ErrorInfo;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -19,58 +23,74 @@ fn start() {
     });
 }
 
-/// Opens the workspace, shows what was said, and starts the agent.
+/// Opens the workspace, draws what is said, and starts the agent.
 pub async fn chat() -> Result<Workspace, JsValue> {
     let document = web_sys::window().and_then(|window| window.document()).ok_or("this is no page")?;
     let find = |id: &str| document.get_element_by_id(id).ok_or_else(|| JsValue::from(format!("no #{id}")));
     let (log, form, input) = (find("log")?, find("form")?, find("box")?.unchecked_into::<HtmlInputElement>());
 
     let workspace = Workspace::open("chat", WorkspaceOptions::default()).await.map_err(said)?;
-    for message in workspace.history().await.map_err(said)? {
-        let parts = message["parts"].as_array().into_iter().flatten();
-        let text: String = parts.filter_map(|part| part["text"].as_str()).collect();
-        line(&document, &log, message["role"].as_str().unwrap_or_default())?.set_text_content(Some(&text));
-    }
+    let view = workspace.view(None).map_err(said)?;
+    spawn_local(drawn(view, document.clone(), log));
 
-    let count = json!({
-        "name": "count_words", "description": "Counts the words of a text.", "readOnly": true,
-        "inputSchema": { "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] },
-    });
-    let words = |args: &Value| args["text"].as_str().unwrap_or_default().split_whitespace().count();
-    let counted = async move |args, _| Ok(json!(words(&args)));
-    workspace.register_tool(count, counted).await.map_err(said)?;
-
-    let shown = log.clone();
-    let show = move |event: &lodger::browser::Event<'_>| match (event.name, shown.last_element_child()) {
-        ("agent:message-chunk", Some(line)) => {
-            let text = event.detail()["text"].as_str().unwrap_or_default().to_owned();
-            line.set_text_content(Some(&(line.text_content().unwrap_or_default() + &text)));
-        }
-        ("agent:error", Some(line)) => line.set_text_content(event.detail()["message"].as_str()),
-        _ => {}
+    let count = Tool {
+        name: "count_words".into(),
+        description: "Counts the words of a text.".into(),
+        input_schema: json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] }),
+        read_only: Some(true),
+        ..Tool::default()
     };
-    workspace.on_event(show).forget();
+    let words = |args: &Value| args["text"].as_str().unwrap_or_default().split_whitespace().count();
+    workspace.tools().register(count, async move |args, _| Ok(json!(words(&args)))).map_err(said)?;
 
-    let provider = json!({ "kind": "custom", "stream": workspace.model(counter) });
-    workspace.start_agent(json!({ "provider": provider })).await.map_err(said)?;
+    let provider =
+        Provider { kind: "custom".into(), stream: Some(workspace.model(counter)), ..Provider::default() };
+    let config = AgentConfig { provider: Some(provider), ..AgentConfig::default() };
+    workspace.start_agent(config).await.map_err(said)?;
 
     let agent = workspace.clone();
-    let submit = Closure::<dyn FnMut(Event) -> Result<(), JsValue>>::new(move |event: Event| {
+    let submit = Closure::<dyn FnMut(Event)>::new(move |event: Event| {
         event.prevent_default();
-        let text = input.value();
+        let (agent, text) = (agent.clone(), input.value());
         input.set_value("");
-        line(&document, &log, "user")?.set_text_content(Some(&text));
-        let (agent, answer) = (agent.clone(), line(&document, &log, "assistant")?);
         spawn_local(async move {
-            if let Err(error) = agent.send_message(&text).await {
-                answer.set_text_content(Some(&error.message));
+            if let Err(error) = agent.send_message(text, SendOptions::default()).await {
+                web_sys::console::error_1(&said(error));
             }
         });
-        Ok(())
     });
     form.add_event_listener_with_callback("submit", submit.as_ref().unchecked_ref())?;
     submit.forget();
     Ok(workspace)
+}
+
+/// Draws each snapshot, also of what another tab does.
+async fn drawn(mut view: View, document: Document, log: Element) {
+    while let Some(snapshot) = view.next().await {
+        if let Err(error) = draw(&document, &log, &snapshot) {
+            web_sys::console::error_1(&error);
+        }
+    }
+}
+
+fn draw(document: &Document, log: &Element, snapshot: &Snapshot) -> Result<(), JsValue> {
+    let mut lines = log.children();
+    for (place, message) in snapshot.messages.iter().enumerate() {
+        let line = match lines.item(u32::try_from(place).unwrap_or_default()) {
+            Some(line) => line,
+            None => {
+                let line = document.create_element("li")?;
+                log.append_child(&line)?;
+                lines = log.children();
+                line
+            }
+        };
+        line.set_class_name(message.role.as_str());
+        let text: String = message.parts.iter().filter_map(Part::text).collect();
+        let failed = message.error.as_ref().map_or("", |error| &error.message);
+        line.set_text_content(Some(&(text + failed)));
+    }
+    Ok(())
 }
 
 /// A model that has all words counted, by the tool.
@@ -90,12 +110,6 @@ async fn counter(request: Value, answer: Answer) -> Result<(), String> {
     Ok(())
 }
 
-fn line(document: &Document, log: &Element, role: &str) -> Result<Element, JsValue> {
-    let line = document.create_element("li")?;
-    line.set_class_name(role);
-    log.append_child(&line).map(|_| line)
-}
-
-fn said(error: lodger::error::ErrorInfo) -> JsValue {
+fn said(error: ErrorInfo) -> JsValue {
     error.message.as_str().into()
 }
