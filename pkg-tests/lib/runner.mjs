@@ -4,11 +4,11 @@ import { rawServer } from "../servers/raw.mjs";
 import { aimock } from "../servers/aimock.mjs";
 import { site } from "./site.mjs";
 
-/** Each test in each host in the campaign (`LODGER_CAMPAIGN=1`), or where its words are named; else in one of them, in turn. */
+/** Each test in each host and by each channel in the campaign (`LODGER_CAMPAIGN=1`), or where its words are named; else in one of them, in turn. */
 const FULL = process.env.LODGER_CAMPAIGN === "1";
-const HOST = / \[(page|worker)\]$/;
+const HOST = / \[(page|worker|Workspace|invoke)\]$/;
 
-/** Of tests that differ in their host alone, those that are left out: of the first one that in the worker, of the next that in the page. */
+/** Of tests that differ in that alone, those that are left out: of the first one its second, of the next its first. */
 function left(titles) {
   const hosts = new Map();
   for (const title of titles.filter((title) => HOST.test(title))) {
