@@ -130,7 +130,7 @@ export default async function (test) {
       if (kind === "text") return !outputs.has(found[index]) || !block.code.trim();
       if (kind === "rust") return !library.includes(`include_str!("../${page}")`);
       // A piece of the example, which its tests run.
-      if (kind === "rs") return !example.includes(`\n${block.code}\n`);
+      if (kind === "rs") return !example.includes(`\n${block.code.replace(/^(?=.)/gm, "    ")}\n`);
       if (["vue", "svelte", "jsx"].includes(kind)) return !(page in APPS && name) && kind !== "jsx";
       if (kind === "html") return !output && /<script type="module"/.test(block.code);
       return !KINDS.includes(kind);
