@@ -3,7 +3,7 @@
 // Decides how the module and its parts are loaded and how long an instance of it counts as alive. Promises: it is loaded
 // when it is first needed, and so is each part. A failed load can be tried again. When an instance panics, all of its
 // hosts end, and what they held is freed. The next call loads a fresh one, from where the page has said that it is.
-// Leaves to others: which workspaces are open (`package.js`), what tabs say to each other (`tabs/tabs.js`).
+// Leaves to others: which workspaces are open (`client/workspaces.js`), what tabs say to each other (`tabs/tabs.js`).
 
 import { inThread } from "./tabs/channel.js";
 import { createScope, dispose } from "./host/env.js";

@@ -1,8 +1,8 @@
 // Which workspaces are open in this page.
 //
 // Decides how long a workspace is kept, which options it may be opened with, and on which one `invoke` acts. Promises: a
-// workspace is open once, however often it is opened. Leaves to others: how a host is reached (`package.js`, `app.js`), what a workspace does
-// (`workspace.js`).
+// workspace is open once, however often it is opened. Leaves to others: how a host is reached (`package.js`, `app.js`), what a
+// workspace does (`workspace.js`).
 
 import { commandArguments, noWorkspace } from "./invoke.js";
 import { seenKey } from "./view.js";

@@ -4,7 +4,7 @@
 
 use crate::browser;
 use crate::error::{Code, ErrorInfo};
-use crate::js::{Host, Received, plain};
+use crate::js::{self, Host, Received, plain};
 use crate::json;
 use crate::list::Listed;
 use crate::shapes::Shape;
@@ -93,12 +93,7 @@ fn opens() -> Function {
 /// The function that deletes what is stored.
 fn removes() -> Function {
     let remove = |name: String, storage: String| {
-        browser::promise(async move {
-            if storage != "memory" {
-                browser::delete(&name).await.map_err(|error| crate::js::error_object(&error.info()))?;
-            }
-            Ok(JsValue::UNDEFINED)
-        })
+        browser::promise(async move { js::remove(&name, Some(&storage)).await })
     };
     function(Closure::<dyn Fn(String, String) -> Promise>::new(remove))
 }

@@ -148,7 +148,7 @@ impl Keys {
         Keys(workspace)
     }
 
-    /// Keeps a key, in place of the one there was.
+    /// Keeps a provider's key. It takes the place of an older one.
     ///
     /// # Errors
     /// There is no encryption here, or the database fails.

@@ -100,8 +100,10 @@ impl<T: Listed> Following<T> {
         let changed = value.get_mut("changed").map(Value::take)?;
         let mut list = self.read.as_mut().map(|read| std::mem::take(read.list())).unwrap_or_default();
         list.truncate(length);
-        for pair in changed.as_array()? {
-            let (place, item) = (usize::try_from(pair.get(0)?.as_u64()?).ok()?, pair.get(1)?.clone());
+        let Value::Array(changed) = changed else { return None };
+        for mut pair in changed {
+            let place = usize::try_from(pair.get(0)?.as_u64()?).ok()?;
+            let item = pair.get_mut(1)?.take();
             let item = Rc::new(T::Item::read(item).ok()?);
             match list.get_mut(place) {
                 Some(old) => *old = item,

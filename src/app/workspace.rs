@@ -447,7 +447,7 @@ impl Workspace {
         F: AsyncFn(PermissionRequest) -> Result<Rule, String> + 'static,
     {
         self.function(functions::ask(async move |request| {
-            let request = PermissionRequest::from_json(&json::json(&request));
+            let request = PermissionRequest::read(request).map_err(ErrorInfo::from);
             let rule = decide(request.map_err(|error| error.message.clone())?).await?;
             Ok(rule.write())
         }))

@@ -83,7 +83,7 @@ pub fn plain(value: &JsValue) -> Option<serde_json::Value> {
 }
 
 /// `{ code, message, retryable, hint? }`.
-pub fn error_object(error: &ErrorInfo) -> JsValue {
+pub(super) fn error_object(error: &ErrorInfo) -> JsValue {
     let serializer = serde_wasm_bindgen::Serializer::json_compatible();
     error.to_json().serialize(&serializer).unwrap_or(JsValue::UNDEFINED)
 }

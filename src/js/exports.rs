@@ -3,7 +3,6 @@
 //!
 //! Promises: exported handles are cheap clones with `&self` methods only. A panic reaches every client before the module stops.
 
-use super::convert::error_object;
 use super::host::{self, Received, tell};
 use crate::browser::{self, Deliver};
 use crate::error::{Code, ErrorInfo};
@@ -47,16 +46,10 @@ pub fn open_host(name: String, options: JsValue, deliver: Function) -> Promise {
     })
 }
 
-/// Deletes a workspace's data; what is in memory only is gone with its last handle.
+/// Deletes a workspace's data, as [`host::remove`] says.
 #[wasm_bindgen]
 pub fn delete_workspace(name: String, storage: Option<String>) -> Promise {
-    browser::promise(async move {
-        let deleted = match storage.as_deref() {
-            Some("memory") => Ok(()),
-            _ => browser::delete(&name).await,
-        };
-        deleted.map(|()| JsValue::UNDEFINED).map_err(|error| error_object(&error.info()))
-    })
+    browser::promise(async move { host::remove(&name, storage.as_deref()).await })
 }
 
 /// Breaks the module down, as a bug in it would: for tests of what a page does then.

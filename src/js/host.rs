@@ -4,7 +4,7 @@
 //! done (`browser`), and how a host gets to its client (`exports`, `app`).
 
 use super::convert::{self, Message, error_object, message};
-use crate::browser::{Deliver, Opening, Pump, Scope};
+use crate::browser::{self, Deliver, Opening, Pump, Scope};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, Harness, Notice, Options};
 use crate::list::Listed;
@@ -149,6 +149,17 @@ impl Host {
             self.pump.feed_head(id, u16::try_from(status).unwrap_or(500), headers);
         }
     }
+}
+
+/// Deletes a workspace's data; what is in memory only is gone with its last handle.
+///
+/// # Errors
+/// The database fails: an error object.
+pub async fn remove(name: &str, storage: Option<&str>) -> Result<JsValue, JsValue> {
+    if storage != Some("memory") {
+        browser::delete(name).await.map_err(|error| error_object(&error.info()))?;
+    }
+    Ok(JsValue::UNDEFINED)
 }
 
 /// Gives a client one message. A client that throws has only itself to blame: it must not stop the pump.

@@ -13,5 +13,5 @@ mod convert;
 mod exports;
 mod host;
 
-pub use convert::{error_object, plain};
-pub use host::{Host, Received};
+pub use convert::plain;
+pub use host::{Host, Received, remove};

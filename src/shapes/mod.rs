@@ -4,7 +4,7 @@
 //! it come from one table; so do the types in `js/shapes.d.ts`. What an app gives has its types in `js/index.d.ts`, because
 //! functions and schemas make them there, and a test compares the members. Promises: what was read is written with the same members.
 //! JSON that does not fit is told with the place in it. Leaves to others: what the members mean to the machine (`harness`,
-//! `session`), and how they come over the border (`browser/app`).
+//! `session`), and how they come over the border (`app`).
 
 mod config;
 mod events;
@@ -48,6 +48,13 @@ impl Misfit {
     }
 }
 
+impl From<Misfit> for ErrorInfo {
+    fn from(Misfit { place, wanted }: Misfit) -> ErrorInfo {
+        let place = if place.is_empty() { "this" } else { &place };
+        ErrorInfo::new(Code::InvalidArguments, [place, " must be ", wanted].concat())
+    }
+}
+
 /// What has a shape in JSON.
 pub trait Shape: Sized {
     /// Whether `null` is a value of it, and does not mean that there is none.
@@ -68,12 +75,9 @@ pub trait Shape: Sized {
     /// # Errors
     /// `invalid_arguments`: it is no JSON, or has another shape; the message names the member.
     fn from_json(text: &str) -> Result<Self, ErrorInfo> {
-        let wrong = |what: &str| ErrorInfo::new(Code::InvalidArguments, what);
-        let value = json::parse(text).ok_or_else(|| wrong("this is no JSON"))?;
-        Self::read(value).map_err(|Misfit { place, wanted }| match place.as_str() {
-            "" => wrong(&["this must be ", wanted].concat()),
-            place => wrong(&[place, " must be ", wanted].concat()),
-        })
+        let value =
+            json::parse(text).ok_or_else(|| ErrorInfo::new(Code::InvalidArguments, "this is no JSON"))?;
+        Self::read(value).map_err(ErrorInfo::from)
     }
 
     /// Its JSON as a text.
@@ -325,8 +329,9 @@ impl Shape for Operator {
 
 /// Structs from a table: `told` are read by an app, and may get members with a later version; `given` are made by one.
 ///
-/// `Name("word")`: its JSON has the member `type`, which is this word. A member is `name: Type`, or `name = "itsName": Type` where JSON has another; `or null`: JSON has it also where it holds
-/// nothing. The name `..` stands for all members that are not named.
+/// `Name("word")`: its JSON has the member `type`, which is this word. A member is `name: Type`, or `name = "itsName": Type` where
+/// JSON has another name. With `or null` JSON has it also where it holds nothing. The name `..` stands for all members that are
+/// not named.
 macro_rules! shapes {
     ($( $(#[doc = $doc:literal])+ $kind:ident $name:ident $(($tag:literal))? {
         $( $(#[doc = $about:literal])+ $member:ident $(= $json:literal)? $(or $null:ident)? : $type:ty; )*
