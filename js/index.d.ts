@@ -244,6 +244,7 @@ export interface Limits {
   /**
    * What an answer of the model says: texts, thinking and arguments. With all that its provider sends around it it may have four
    * times that. More ends the connection and the run; what was shown stays, and 512 KB of it go back to the model. Default 16 MB.
+   * One event of a provider's stream holds 16 MB at most, whatever stands here; a larger one ends the run with `protocol`.
    */
   answerBytes?: number;
   /** The arguments of one call of the model. More ends the answer in the same way. Default 4 MB. */
@@ -625,8 +626,8 @@ export interface CustomProvider {
   kind: "custom";
   model?: string;
   /**
-   * Answers with chat chunks, or with plain strings. On abort the signal fires and the iterator's `return()` is called. An error
-   * that it throws with the `code` `network`, while the browser has no network, makes the run wait for that.
+   * Answers with chat chunks, or with plain strings. On abort the signal fires and the iterator's `return()` is called. While
+   * the browser has no network, an error with the `code` `network`, or the `TypeError` of a `fetch`, makes the run wait for that.
    */
   stream(request: ChatRequest, context: { signal: AbortSignal }): AsyncIterable<ChatChunk | string>;
 }
@@ -972,8 +973,8 @@ export interface Skill {
 }
 
 /**
- * `always_allow` holds until the agent is stopped, the conversation cleared, or it is revoked; for this definition of the tool. To a
- * question that says `once` it allows this call, and from then on the tool's other calls: one like this is asked about again.
+ * `always_allow` holds until the agent is stopped, the conversation cleared, a message removed from it, or it is revoked; for this
+ * definition of the tool. To a question that says `once` it allows this call, and from then on the tool's other calls: one like this is asked about again.
  */
 export type PermissionAnswer = "allow_once" | "always_allow" | "deny";
 /** What goes with an answer: a word to the model, and the version of the page that the person saw. */
@@ -982,8 +983,9 @@ export interface PermissionReply { reason?: string; pageVersion?: number }
  * What is allowed without asking. The rule for the tool counts, then that for its capability; without either, what
  * destroys is asked about (denied where `default` is `deny`) and `default` holds for the rest. No rule changes this:
  * once the conversation holds text from outside, a tool that can send something out is asked about. From outside is what a tool
- * with `source: "External"` gave, what the provider looked up, and a session from a file. So are the context and the files of a
- * message that is not `trusted`, and pages that an agent wrote after it had read such text.
+ * with `source: "External"` gave, what the provider looked up, a session from a file, and results of tools in the `messages` of a
+ * launch. So are the context and the files of a message that is not `trusted`. So are pages that an agent wrote after it had read such
+ * text, and pages from before there were marks.
  *
  * What a person has always allowed is the tool, wherever it sends something, as long as the conversation holds no such text. Once
  * it does, nothing is asked again for a `destination` that the person has seen. Of a tool that names none, the person has to have

@@ -195,7 +195,7 @@ const KINDS = {
   },
 
   async stream(stream, request, _, { signal, send, most }) {
-    const chunks = await stream(request, { signal });
+    const chunks = await Promise.resolve(stream(request, { signal })).catch(withoutNetwork);
     const iterate = chunks?.[Symbol.asyncIterator] ?? (typeof chunks === "object" && chunks?.[Symbol.iterator]);
     if (!iterate) throw new TypeError("stream() must give an async iterable of chat chunks or strings");
     const iterator = iterate.call(chunks);
@@ -212,7 +212,7 @@ const KINDS = {
     try {
       for (let n = 1; ; n++) {
         if (n % TURN === 0) await new Promise(inOneTask);
-        const { done, value } = await iterator.next();
+        const { done, value } = await Promise.resolve(iterator.next()).catch(withoutNetwork);
         // The same between two answers.
         if (done) return void (await new Promise(inOneTask));
         if (signal.aborted) return "late";
@@ -236,6 +236,12 @@ const KINDS = {
     }
   },
 };
+
+/** A model of the page whose own fetch finds no network, as `fetch` says it: a TypeError, the same as for many other faults. */
+function withoutNetwork(error) {
+  if (error instanceof TypeError && error.code === undefined && globalThis.navigator?.onLine === false) error.code = "network";
+  throw error;
+}
 
 /** Counts what a function gives of an answer. The host may hear of it later than the function gives more. */
 function counter(most) {

@@ -164,7 +164,7 @@ function lastChangedFirst({ id: a, session: { updated_at: first } }, { id: b, se
 /** When each session was last looked at: in all tabs, and over a reload where the page can keep that. */
 class Seen {
   #prefix;
-  #at = { "": Date.now() }; // id -> ms; "": since when that is noted
+  #at = new Map([["", Date.now()]]); // id -> ms; "": since when that is noted
   #changed;
 
   /** @param {string} [prefix] of a key for each session, because tabs write at once; absent: it is kept in memory */
@@ -173,31 +173,31 @@ class Seen {
     if (prefix === undefined) return;
     this.#prefix = prefix;
     const kept = stored(prefix);
-    if (!("" in kept)) this.#store("");
-    Object.assign(this.#at, kept);
+    if (!kept.has("")) this.#store("");
+    for (const [id, at] of kept) this.#at.set(id, at);
     globalThis.addEventListener?.("storage", ({ key, newValue }) => {
       if (!key?.startsWith(prefix)) return;
       const id = key.slice(prefix.length);
-      if (Number(newValue) > (this.#at[id] ?? 0)) this.#at[id] = Number(newValue);
+      if (Number(newValue) > (this.#at.get(id) ?? 0)) this.#at.set(id, Number(newValue));
       changed();
     });
   }
 
   /** It is seen now. */
   note(id) {
-    this.#at[id] = Date.now();
+    this.#at.set(id, Date.now());
     this.#store(id);
     this.#changed();
   }
 
   /** Whether that was last before this moment. */
   isBefore(id, at) {
-    return (this.#at[id] ?? this.#at[""]) < at;
+    return (this.#at.get(id) ?? this.#at.get("")) < at;
   }
 
   #store(id) {
     try {
-      if (this.#prefix) localStorage.setItem(this.#prefix + id, String(this.#at[id]));
+      if (this.#prefix) localStorage.setItem(this.#prefix + id, String(this.#at.get(id)));
     } catch {
       // Then it is known as long as the page lives.
     }
@@ -209,8 +209,8 @@ function stored(prefix) {
   try {
     const keys = Array.from({ length: localStorage.length }, (_, n) => localStorage.key(n)).filter((key) => key?.startsWith(prefix));
     const all = keys.map((key) => [key.slice(prefix.length), Number(localStorage.getItem(key))]);
-    return Object.fromEntries(all.filter(([, ms]) => Number.isSafeInteger(ms)));
+    return new Map(all.filter(([, ms]) => Number.isSafeInteger(ms)));
   } catch {
-    return {}; // there is no such storage
+    return new Map(); // there is no such storage
   }
 }

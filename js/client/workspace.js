@@ -323,6 +323,8 @@ export class Workspace extends EventTarget {
     const { name, inputSchema, validate } = tool;
     const functions = TOOL_FUNCTIONS.map((member) => [member, tool[member]]);
     if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
+    const strange = Object.keys(tool).find((member) => typeof tool[member] === "function" && ![...TOOL_FUNCTIONS, "inputSchema"].includes(member));
+    if (strange) throw failure("invalid_tool", `The tool "${name}" has an unknown member "${strange}".`, `Its functions are ${TOOL_FUNCTIONS.join(", ")}.`);
     for (const [member, fn] of functions) {
       if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }
@@ -979,7 +981,7 @@ function standardSchema(schema, { what, whole, wrong: begins, code }) {
   const standard = schema["~standard"];
   const give = standard.jsonSchema?.input ? () => standard.jsonSchema.input({ target: "draft-2020-12" }) : (schema.toJSONSchema ?? schema.toJsonSchema)?.bind(schema);
   if (!give) {
-    const how = { zod: "z.toJSONSchema(schema)", valibot: "toStandardJsonSchema(schema) of @valibot/to-json-schema", effect: "Schema.toStandardJSONSchemaV1(schema)" };
+    const how = { __proto__: null, zod: "z.toJSONSchema(schema)", valibot: "toStandardJsonSchema(schema) of @valibot/to-json-schema", effect: "Schema.toStandardJSONSchemaV1(schema)" };
     throw failure("invalid_schema", `The ${what} (${standard.vendor}) has no JSON Schema for the model.`, `Give ${how[standard.vendor] ?? "what its library makes a JSON Schema of it with"}.`);
   }
   const json = () => {

@@ -98,7 +98,7 @@ function shape(schema, root, depth) {
   const kept = schema.type === undefined ? {} : { type: schema.type };
   if (is("object") && schema.properties) {
     const properties = Object.fromEntries(Object.entries(schema.properties).map(([key, value]) => [key, inner(value)]));
-    Object.assign(kept, object(properties, (schema.required ?? []).filter((key) => key in properties)), { type: schema.type });
+    Object.assign(kept, object(properties, (schema.required ?? []).filter((key) => Object.hasOwn(properties, key))), { type: schema.type });
   }
   if (is("array") && schema.items) kept.items = inner(schema.items);
   return kept;

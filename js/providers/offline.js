@@ -10,12 +10,20 @@
 
 const WHO =
   "I am the offline model that comes with Lodger: a rule-based stand-in, not a language model. " +
-  "I recognise some ways of asking about the pages of this workspace, use the tools I am given, and tell what they say.";
-const WHAT =
-  "You can ask me, for example:\n" +
-  '- What pages mention dragons?\n- List all pages.\n- Read the page "…", or summarize all pages about …\n' +
-  '- Create a page titled "…" with the text "…"\n- Move the page "…" under "…", rename "…" to "…", delete "…"\n' +
-  '- What links to "…"?\n- What tools do you have?';
+  "I recognise some ways of asking, use the tools I am given, and tell what they say.";
+/** What can be asked, each with the tool that it takes. */
+const ASK = [
+  ["search_pages", "What pages mention dragons?"],
+  ["get_page_tree", "List all pages."],
+  ["read_page", 'Read the page "…", or summarize all pages about …'],
+  ["create_page", 'Create a page titled "…" with the text "…"'],
+  ["move_page", 'Move the page "…" under "…"'],
+  ["rename_page", 'Rename "…" to "…"'],
+  ["delete_page", 'Delete the page "…"'],
+  ["get_backlinks", 'What links to "…"?'],
+];
+/** How many tools of the page the help shows. */
+const MAX_SHOWN = 5;
 
 /** How long a question may be, its quotes apart: patterns take their time. Characters. */
 const MAX_ASKED = 2000;
@@ -140,7 +148,7 @@ function reply(context) {
     const said = rule(tools(context), named, { masked, open });
     if (said !== undefined) return said;
   }
-  return `I did not understand that. ${WHO}\n\n${WHAT}`;
+  return `I did not understand that. ${WHO}\n\n${help(context.tools)}`;
 }
 
 /** Quoted texts become one character each, so that no pattern looks into them; `open` gives them back. */
@@ -169,7 +177,7 @@ const UNDER = "(?:(?:to\\s+be(?:come)?|as)\\s+(?:a\\s+)?(?:child|sub-?page)\\s+o
 
 const RULES = [
   rule("\\b(?:who|what)\\s+are\\s+you\\b|\\bare\\s+you\\s+(?:an?\\s+|the\\s+)?(?:real|ai|llm|gpt|chatgpt|claude|language|model|bot|human|person|robot|machine)|introduce\\s+yourself|\\b(?:what|which)\\s+(?:language\\s+)?model\\b", () => WHO),
-  rule("^(?:hi|hello|hey|good\\s+(?:morning|afternoon|evening|day))\\b[^?]{0,20}$|\\bwhat\\s+(?:can|could)\\s+you\\s+do\\b|^help\\b.{0,10}$", () => `Hello. ${WHO}\n\n${WHAT}`),
+  rule("^(?:hi|hello|hey|good\\s+(?:morning|afternoon|evening|day))\\b[^?]{0,20}$|\\bwhat\\s+(?:can|could)\\s+you\\s+do\\b|^help\\b.{0,10}$", ({ list }) => `Hello. ${WHO}\n\n${help(list)}`),
   rule("^(?:thanks|thank\\s+you)\\b.{0,30}$", () => "You are welcome."),
 
   rule("\\bhow\\s+many\\b.*\\btools?\\b|\\b(?:count|number\\s+of)\\b.*\\btools\\b", ({ list }) =>
@@ -231,6 +239,35 @@ function tools({ tools: list, done }) {
   return { list, has: (name) => list.some((tool) => tool.name === name), all, tool: (name, args, before) => all([[name, args]], before)[0] };
 }
 
+/** What can be asked of these tools: those for pages in words, those of the page that has them by their names. */
+function help(list) {
+  const has = new Set(list.map(({ name }) => name));
+  const own = list.filter(({ name }) => !/_(?:pages?(?:_\w+)?|links|backlinks)$/.test(name)).slice(0, MAX_SHOWN);
+  const lines = [...ASK.filter(([name]) => has.has(name)).map(([, words]) => words), ...own.map(sample), "What tools do you have?"];
+  return `You can ask me, for example:\n${lines.map((line) => `- ${line}`).join("\n")}`;
+}
+
+/** A call as a person types it: the name of a tool, and what it needs. */
+function sample({ name, parameters }) {
+  return parameters?.required?.length ? `${name} ${JSON.stringify(valueFor({ ...parameters, type: "object" }))}` : name;
+}
+
+/** The least that this schema takes, as far as its plain words say it. */
+function valueFor(schema, depth = 4) {
+  const { type, properties = {}, required = [], items, minimum = 1, minItems = 1 } = schema ?? {};
+  const given = [schema?.const, schema?.default, ...(schema?.enum ?? []), ...(schema?.examples ?? [])].find((value) => value !== undefined);
+  if (given !== undefined) return given;
+  const inner = (schema) => (depth ? valueFor(schema, depth - 1) : "…");
+  switch (Array.isArray(type) ? type[0] : type) {
+    case "number":
+    case "integer": return minimum;
+    case "boolean": return true;
+    case "array": return Array.from({ length: Math.min(minItems, 3) }, () => inner(items));
+    case "object": return Object.fromEntries(required.map((member) => [member, inner(Object.hasOwn(properties, member) ? properties[member] : undefined)]));
+    default: return schema?.anyOf || schema?.oneOf ? inner((schema.anyOf ?? schema.oneOf)[0]) : "…";
+  }
+}
+
 /** `add_to_cart {"id": "x"}`: any tool, by its name and JSON. */
 function callByName(tools, masked, open) {
   const found = tools.list.find(({ name }) => new RegExp(`(?<![\\w-])${name.replace(/[^\w-]/g, "")}(?![\\w-])`).test(masked));
@@ -239,10 +276,7 @@ function callByName(tools, masked, open) {
   const restored = [...masked].map((c) => (c >= "\ue000" && c <= "\uf8ff" ? JSON.stringify(open(c)) : c)).join("");
   const json = restored.match(/\{[\s\S]*\}/)?.[0];
   const needed = parameters.required ?? [];
-  if (!json && needed.length) {
-    const example = JSON.stringify(Object.fromEntries(needed.map((key) => [key, "…"])));
-    return `To use ${name} I need its arguments as JSON. Write, for example: ${name} ${example}`;
-  }
+  if (!json && needed.length) return `To use ${name} I need its arguments as JSON. Write, for example: ${sample(found)}`;
   let args = {};
   try {
     if (json) args = JSON.parse(json);

@@ -605,6 +605,7 @@ both("a tool that is no tool is refused at once, also a second one of its name",
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute: "add" })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {}, lookup: true })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register(null)), "invalid_tool");
+  assert.throws(() => workspace.tools.register({ ...TOOL, execute() {}, lookUp() {} }), { code: "invalid_tool", message: 'The tool "add" has an unknown member "lookUp".', hint: "Its functions are execute, lookup, explanation." });
   assert.equal(code(() => workspace.tools.register({ ...TOOL, inputSchema: { "~standard": {} }, execute() {} })), "invalid_schema");
   workspace.tools.register({ ...TOOL, execute() {} });
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {} })), "duplicate_tool");

@@ -196,6 +196,24 @@ test("it says what it is, and what it can do when it understands nothing", async
   assert.match((await converse(null, "xyzzy plugh")).text, /You can ask me/);
 });
 
+test("its help names what the tools at hand can do, and calls as they are typed", async () => {
+  const help = async (tools) => (await converse(null, "help", { tools })).text.split("\n").filter((line) => line.startsWith("- "));
+  assert.deepEqual(await help([]), ["- What tools do you have?"]);
+  const properties = {
+    id: { type: "string" }, litres: { type: "number", minimum: 5 }, count: { type: "integer" }, fast: { type: "boolean" }, to: { enum: ["home", "shop"] },
+    tags: { type: "array", items: { type: "string" } }, at: { type: "object", properties: { lat: { type: "number" } }, required: ["lat"] }, maybe: { anyOf: [{ type: "integer" }, { type: "null" }] },
+  };
+  const own = { type: "function", function: { name: "fill", description: "Fills.", parameters: { type: "object", properties, required: Object.keys(properties) } } };
+  const line = '- fill {"id":"…","litres":5,"count":1,"fast":true,"to":"home","tags":["…"],"at":{"lat":1},"maybe":1}';
+  assert.deepEqual(await help([own]), [line, "- What tools do you have?"]);
+  // The example is a call that the schema takes.
+  const { calls } = await converse(null, line.slice(2), { tools: [own], run: () => "ok" });
+  assert.deepEqual(calls, [["fill", JSON.parse(line.slice("- fill ".length))]]);
+  const all = await help(TOOLS);
+  assert.ok(all.includes("- What pages mention dragons?") && all.includes("- What tools do you have?"), all.join("\n"));
+  assert.deepEqual(all.filter((line) => /_/.test(line)), []);
+});
+
 test("a question may quote a long text, but not be one", async () => {
   const content = "Long. ".repeat(50_000).trim();
   const pages = new Pages([]);

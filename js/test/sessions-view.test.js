@@ -147,6 +147,16 @@ test("what was said since a person looked is unread, until one looks", async () 
   }
 });
 
+test("a session that is called like a member of every object is unread like others", async () => {
+  const names = ["constructor", "toString", "__proto__"];
+  const { tell, of, set } = await view(all(...names.map((id) => state(id))));
+  const later = new Date(Date.now() + 60_000).toISOString();
+  set(...names.map((id) => state(id, { last_activity_at: later })));
+  for (const sessionId of names) tell("session-changed", { sessionId, change: "stopped" });
+  await turns();
+  assert.deepEqual(names.map((id) => of(id).unread), [true, true, true]);
+});
+
 test("what was seen is kept over a reload, where the page can keep it", async () => {
   const kept = new Map();
   globalThis.localStorage = { get length() { return kept.size; }, key: (n) => [...kept.keys()][n] ?? null, getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value) };

@@ -115,6 +115,15 @@ async function pagesOf(out, { named }) {
 
 const address = (page, host, route) => `${page}?host=${host}&model=${encodeURIComponent(route.base)}`;
 
+/** A browser with the extension in this folder, and the address of its root. */
+async function loaded(t, dir) {
+  // An extension needs a profile, and Playwright's own switch against extensions left out.
+  const context = await chromium.launchPersistentContext("", { executablePath: program(), ignoreDefaultArgs: ["--disable-extensions"], args: [...FLAGS, "--headless=new", `--load-extension=${dir}`] });
+  t.after(() => context.close());
+  const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
+  return [context, new URL("/", worker.url()).href];
+}
+
 /** A program that serves the shop; gives the address that it prints. */
 async function served(t, dir, [command, ...args]) {
   const server = spawn(command, args, { cwd: dir, env: environment("development"), detached: true });
@@ -301,14 +310,32 @@ export default function (test) {
     await buy(page, route);
   });
 
+  test("an extension: the panel of its guide, and what it keeps", async (t) => {
+    const dir = await consumer(t.env.pkg, "built-by-panel", ["extension", "panel"]);
+    await sh(vite("vite")[0], [...viteBuild("vite").slice(1)], { cwd: dir, env: environment("production"), timeout: 240_000 });
+    const [context, root] = await loaded(t, dir);
+    const page = await context.newPage();
+    await page.goto(`${root}dist/index.html`);
+    await page.click("#send:enabled");
+    await page.getByText("Save “Call Ann”?").waitFor();
+    await page.getByRole("button", { name: "Allow" }).click();
+    const said = ['save_note {"text":"Call Ann"}', "[save_note: completed]\nThe tool save_note says: saved as note 1"];
+    const shown = () => page.waitForFunction((said) => JSON.stringify([...document.querySelectorAll("#log li")].map((item) => item.textContent)) === JSON.stringify(said), said);
+    await shown();
+    assert.deepEqual(await page.evaluate(() => chrome.storage.local.get("notes")), { notes: ["Call Ann"] });
+    await page.fill("#key", "sk-panel");
+    await page.click("#setup button");
+    await page.waitForSelector("#setup", { state: "hidden" });
+    await page.reload();
+    await shown();
+    await page.waitForSelector("#send:enabled");
+    assert.equal(await page.isVisible("#setup"), false, "the key is kept");
+  });
+
   test("an extension: its side panel, in the page and in a worker", async (t) => {
     const how = { build: script, folders: ["esbuild", "extension"] };
     const dir = await built(t, "extension", how);
-    // An extension needs a profile, and Playwright's own switch against extensions left out.
-    const context = await chromium.launchPersistentContext("", { executablePath: program(), ignoreDefaultArgs: ["--disable-extensions"], args: [...FLAGS, "--headless=new", `--load-extension=${dir}`] });
-    t.after(() => context.close());
-    const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
-    const root = new URL("/", worker.url()).href;
+    const [context, root] = await loaded(t, dir);
     const names = await namesOf(t.env.pkg);
     for (const [at, host, early] of await pagesOf(path.join(dir, "dist"), how)) {
       const route = await t.raw(...sale());

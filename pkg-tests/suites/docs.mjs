@@ -120,6 +120,7 @@ export default async function (test) {
   const found = all.flatMap((page) => blocks(page));
   for (const page of new Set(found.map(({ page }) => page))) found.filter((block) => block.page === page && block.kind === "text").forEach((block, index) => { block.index = index; });
   const outputs = new Set(found.map(({ output }) => output));
+  const isFile = ({ name }) => name?.startsWith("consumers/");
   const isApp = ({ page, name }) => page in APPS && name;
 
   test("each block is of a known kind, and something looks at it", async () => {
@@ -132,6 +133,7 @@ export default async function (test) {
       // A piece of the example, which its tests run.
       if (kind === "rs") return !example.includes(`\n${block.code.replace(/^(?=.)/gm, "    ")}\n`);
       if (["vue", "svelte", "jsx"].includes(kind)) return !(page in APPS && name) && kind !== "jsx";
+      if (isFile({ name })) return false;
       if (kind === "html") return !output && /<script type="module"/.test(block.code);
       return !KINDS.includes(kind);
     });
@@ -142,7 +144,7 @@ export default async function (test) {
   test("what is JSON reads as JSON, and what is a consumer's file is that file", async () => {
     for (const block of found) {
       if (block.kind === "json") assert.doesNotThrow(() => JSON.parse(block.code), place(block));
-      if (block.name?.startsWith("consumers/")) assert.equal(`${block.code}\n`, await fs.readFile(path.join(ROOT, block.name), "utf8"), place(block));
+      if (isFile(block)) assert.equal(`${block.code}\n`, await fs.readFile(path.join(ROOT, block.name), "utf8"), place(block));
     }
   });
 
@@ -157,7 +159,7 @@ export default async function (test) {
   });
 
   test("scripts fit the package's types", async (t) => {
-    const scripts = found.filter((block) => ["js", "ts", "jsx"].includes(block.kind) && !isApp(block) && !block.name?.startsWith("consumers/"));
+    const scripts = found.filter((block) => ["js", "ts", "jsx"].includes(block.kind) && !isApp(block) && !isFile(block));
     assert.deepEqual(await typed(t.env.pkg, "docs-types", scripts), []);
     t.note(`${scripts.length} blocks`);
   });
@@ -181,7 +183,7 @@ export default async function (test) {
     });
   }
 
-  for (const block of found.filter(({ kind }) => kind === "html")) {
+  for (const block of found.filter((block) => block.kind === "html" && !isFile(block))) {
     test(`${place(block)}: a page`, async (t) => {
       const { site, pkg } = t.env;
       const [room] = (await fs.readdir(path.join(pkg.dir, "rooms"))).filter((file) => file.startsWith("anthropic."));

@@ -86,16 +86,20 @@ function networks(test) {
         try { await fetch("/signal/own-model", { method: "POST" }); } catch { throw Object.assign(new Error("my backend is away"), { code: "network" }); }
         yield "Of the page.";
       };
+      const bare = async function* () {
+        await fetch("/signal/own-model", { method: "POST" });
+        yield "By a fetch alone.";
+      };
       const anthropic = { ...T.anthropic(base), apiKey, allowHttp: true, timeouts: { firstByteMs: 6_000 } };
-      await ws.startAgent({ provider: anthropic, providers: { page: { kind: "custom", model: "own", stream: page } } });
-      await ws.sessions.launch({ id: "own", provider: "page" });
+      await ws.startAgent({ provider: anthropic, providers: { page: { kind: "custom", model: "own", stream: page }, bare: { kind: "custom", stream: bare } } });
+      for (const [id, provider] of [["own", "page"], ["bare", "bare"]]) await ws.sessions.launch({ id, provider });
     }, route.base.replace("127.0.0.1", "model.test"));
     for (const name of ["own-key", "own-model"]) t.signal(name, () => true);
     const offline = (off) => page.context().setOffline(off);
     const send = (text, sessionId) => page.evaluate(async ([text, sessionId]) => { globalThis.run = await ws.sendMessage(text, { sessionId }); }, [text, sessionId]);
     const said = () => page.evaluate(async () => (await run.result).text);
     let waits = 0;
-    for (const [text, sessionId, answer] of [["By a key.", "default", "First."], ["By a model.", "own", "Of the page."]]) {
+    for (const [text, sessionId, answer] of [["By a key.", "default", "First."], ["By a model.", "own", "Of the page."], ["By its fetch.", "bare", "By a fetch alone."]]) {
       await offline(true);
       await send(text, sessionId);
       await page.waitForFunction((n) => waits() === n, ++waits);

@@ -9,6 +9,7 @@ use crate::harness::action::{CallKey, Input};
 use crate::journal::{Entry, Outside};
 use crate::model::{Delta, Usage};
 use crate::ports::Millis;
+use crate::run::Run;
 use crate::session::Session;
 
 impl Harness {
@@ -35,7 +36,8 @@ impl Harness {
         let mut outside = Outside::default();
         kinds.iter().for_each(|kind| outside.add(Outside::provider(kind)));
         let known = |slot: &Session| {
-            outside.is_within(&slot.outside) && slot.run(&run).is_some_and(|run| run.outside)
+            let has = |run: &Run| run.outside && (run.acted || !outside.has_acted());
+            outside.is_within(&slot.outside) && slot.run(&run).is_some_and(has)
         };
         if !self.core.session(&session).is_some_and(known) {
             self.runner.settle(&mut self.core, &session, &run, &Entry::Marked { outside });

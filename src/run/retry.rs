@@ -1,8 +1,8 @@
 //! When a model call that came to nothing is made again, and by whom.
 //!
 //! Decides how often, after how long, and which failures another provider may not have. Promises: a call that has shown
-//! anything is made again by itself only where its answer was cut, and no tool of such an answer has run. What costs money or
-//! needs a person is not tried twice. Leaves to others: waiting (`harness/`).
+//! anything is made again by itself only where its answer was cut, and no tool of such an answer has had an effect. What costs
+//! money or needs a person is not tried twice. Leaves to others: waiting (`harness/`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::model::errors::is_sealed;
@@ -36,6 +36,8 @@ pub(super) struct Broke {
     pub shown: bool,
     /// Whether a tool call of the answer was seen to begin.
     pub began: bool,
+    /// Whether the provider has run a tool for it that may have had an effect.
+    pub acted: bool,
     /// The draw of its wait, from 0 to 999.
     pub draw: u64,
     /// It is decided what follows.
@@ -43,11 +45,16 @@ pub(super) struct Broke {
 }
 
 impl Broke {
+    /// Whether anything of it was shown or done.
+    pub(super) fn left_something(&self) -> bool {
+        self.shown || self.began || self.acted
+    }
+
     /// Whether what was shown of it stays, so that this provider is not asked again by the run itself.
     fn stays(&self, cut: bool) -> bool {
         let is_cut = self.error.code == Code::StreamBroken || self.error.provider.offline;
-        // No tool of it has run: that waits until all of its answer is stored.
-        (self.shown || self.began) && !(cut && is_cut)
+        // No tool of the page has run: that waits until all of its answer is stored. A tool of the provider may have.
+        self.left_something() && !(cut && is_cut && !self.acted)
     }
 
     /// Whether it is made again as soon as there is a network, and is no try. `cut`: as in [`wait`](Broke::wait).
@@ -95,7 +102,7 @@ impl Broke {
                 | Code::TooLarge
                 | Code::NotConfigured
         );
-        theirs && !self.shown && !self.began
+        theirs && !self.left_something()
     }
 }
 
@@ -104,7 +111,7 @@ mod tests {
     use super::*;
 
     fn broke(code: Code, draw: u64) -> Broke {
-        Broke { error: ErrorInfo::new(code, "m"), shown: false, began: false, draw, decided: false }
+        Broke { error: ErrorInfo::new(code, "m"), shown: false, began: false, acted: false, draw, decided: false }
     }
 
     #[test]
@@ -163,6 +170,9 @@ mod tests {
         assert_eq!(in_call(Code::StreamBroken).wait(1, true), Some(500));
         assert_eq!(in_call(Code::StreamBroken).wait(1, false), None);
         assert_eq!(in_call(Code::Overloaded).wait(1, true), None);
+        let acted = Broke { acted: true, ..broke(Code::StreamBroken, 0) };
+        assert_eq!(acted.wait(1, true), None, "its provider may have done something");
+        assert!(!acted.falls_back());
     }
 
     #[test]

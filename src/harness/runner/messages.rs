@@ -231,9 +231,13 @@ impl Runner {
     pub(in crate::harness) fn make_room(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
         match core.current(session) {
             Some(run) if run.held => self.interrupt_session(core, session, StoppedBy::Replaced, true),
-            Some(_) => {
-                return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
-                    .hint("wait for its end, interrupt it, or send with whenBusy"));
+            Some(run) => {
+                let (does, way) = match run.waiting() {
+                    true => ("waits for an answer to a tool call", "answer it"),
+                    false => ("works on a run", "wait for its end"),
+                };
+                return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" {does}"))
+                    .hint([way, ", interrupt it, or send with whenBusy"].concat()));
             }
             None => {}
         }

@@ -128,7 +128,7 @@ impl Run {
                 let turn = self.awaited_turn(*call).filter(|turn| turn.key == KeyState::First)?;
                 turn.key = KeyState::Refused;
             }
-            OfRun::Marked { .. } => self.outside = true,
+            OfRun::Marked { outside } => (self.outside, self.acted) = (true, self.acted || outside.has_acted()),
             OfRun::Called { call } => self.fold_called(*call),
             OfRun::Answered { call, blocks, stop, provider, model, .. } => {
                 self.tries = 0;
@@ -147,7 +147,8 @@ impl Run {
                 turn.said = Said::Cut(turn.more(blocks));
                 self.tries += 1;
                 let (shown, began) = (!blocks.is_empty(), *shown == Some(true));
-                self.broke = Some(Broke { error: error.clone(), shown, began, draw: *draw, decided: false });
+                let (error, acted) = (error.clone(), self.acted);
+                self.broke = Some(Broke { error, shown, began, acted, draw: *draw, decided: false });
             }
             OfRun::Retrying { delay, .. } => {
                 self.broke.as_mut()?.decided = true;
@@ -203,7 +204,7 @@ impl Run {
             Some(turn) if again => turn.key = KeyState::Another,
             last => {
                 let mut turn = Turn::new(call);
-                (self.calls, self.broke) = (call, None);
+                (self.calls, self.broke, self.acted) = (call, None, false);
                 match last {
                     Some(last) if !matches!(last.said, Said::Whole { .. }) => {
                         turn.had = last.blocks().to_vec();
@@ -412,7 +413,7 @@ impl Run {
     pub(crate) fn turn_to(&mut self, own: Option<&str>) {
         (self.on, self.tries) = (own.map(Into::into), 0);
         // What the other has failed at is no trouble of this one.
-        if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.shown && !broke.began) {
+        if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.left_something()) {
             broke.decided = true;
         }
         for run in self.last_delegates() {

@@ -404,6 +404,8 @@ pub struct Run {
     last_at: Millis,
     /// Whether it has read text from outside.
     pub outside: bool,
+    /// Whether the provider has run a tool in the answer that comes, and that may have had an effect.
+    pub acted: bool,
     /// Whether it was over before its session began: nobody here has worked on it.
     pub adopted: bool,
     /// The name of the provider that is asked: the session's own, or one that has taken over; `None`: the one of all.
@@ -436,6 +438,7 @@ impl Run {
             worked_ms: 0,
             last_at: started_at,
             outside: false,
+            acted: false,
             adopted: false,
             on: None,
             again: None,

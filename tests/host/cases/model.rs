@@ -740,6 +740,36 @@ fn an_answer_that_was_cut_in_a_tool_call_is_asked_for_again_because_no_tool_of_i
     }
 }
 
+#[test]
+fn an_answer_that_was_cut_behind_a_tool_of_its_provider_is_asked_for_again_only_if_that_just_looks() {
+    let kinds = [
+        ("web_search_call", true),
+        ("web_search_tool_result", true),
+        ("code_interpreter_call", true),
+        ("mcp_call", false),
+        ("mcp_tool_use", false),
+        ("not_known_yet", false),
+    ];
+    for ((kind, again), error) in kinds.into_iter().flat_map(|kind| {
+        [trouble(Code::StreamBroken), without_network(Code::StreamBroken)].map(|error| (kind, error))
+    }) {
+        let mut world = started_with(two_providers());
+        // The second run knows the mark already.
+        for said in ["hello", "hello again"] {
+            send(&mut world, said);
+            let (told, (call, _)) = (notices(&world).len(), world.model(0));
+            world.pages[0].harness.looked_up(world.now, call, &[kind.into()]);
+            world.breaks(0, error.clone());
+            assert_eq!(notices(&world).len() > told, again, "{kind} {said}: a retry, or the wait for a network");
+            if again {
+                break;
+            }
+            assert_eq!(last(&world, "agent:error")["code"], error.code.as_str(), "{kind} {said}");
+        }
+        world.journal.audit(&world.disk).unwrap();
+    }
+}
+
 /// The words of OpenAI and of Anthropic for thinking that another account had sealed.
 fn sealed() -> [ErrorInfo; 2] {
     let mut openai = trouble(Code::InvalidRequest);

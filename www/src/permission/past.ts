@@ -13,9 +13,15 @@ export interface Past {
   text?: string;
 }
 
-/** What a tool that changes pages has said, and when. */
-interface Said {
+/** A call that changes pages. */
+interface Call {
   tool: string;
+  /** The page that it names. */
+  slug?: unknown;
+}
+
+/** What its tool has said, and when. */
+interface Said extends Call {
   text: string;
   at: number;
 }
@@ -49,7 +55,8 @@ async function textBefore({ slug, version, content }: Page, all: readonly Said[]
 
 function titleBefore({ slug, title }: Page, all: readonly Said[]): Past {
   const named = ` (slug: ${slug}) to "`;
-  const renamed = all.filter(({ tool, text }) => tool === "rename_page" && text.includes(named));
+  // Titles are the model's words and may read like such a sentence, so the call says which page it was.
+  const renamed = all.filter((one) => one.tool === "rename_page" && one.slug === slug && one.text.includes(named));
   const before = renamed[0]?.text.split(`"${named}`)[0]?.replace('Renamed "', "");
   // Where a person has given it another title since, that is not the conversation's doing.
   return before !== undefined && before !== title && renamed.at(-1)?.text.includes(`${named}${title}"; `) ? { title: before } : {};
@@ -58,8 +65,8 @@ function titleBefore({ slug, title }: Page, all: readonly Said[]): Past {
 /** What is known of a journal up to its last entry that was read. */
 interface Known {
   last?: JournalEntry;
-  /** By the id of a call: its tool. */
-  calls: Map<string, string>;
+  /** By its id. */
+  calls: Map<string, Call>;
   said: readonly Said[];
 }
 
@@ -84,10 +91,10 @@ async function read({ last, calls, said }: Known, workspace: Workspace, session:
     if (last && !(entries[0]?.seq === last.seq && entries[0].at === last.at)) return read(nothing(), workspace, session);
     for (const entry of entries.slice(last ? 1 : 0)) {
       if (entry.type === "answered") {
-        for (const block of entry.blocks ?? []) if (block[0] === "tool_call" && TOOLS.has(block[2])) calls.set(block[1], block[2]);
+        for (const block of entry.blocks ?? []) if (block[0] === "tool_call" && TOOLS.has(block[2])) calls.set(block[1], { tool: block[2], slug: slugOf(block[3]) });
       } else if (entry.type === "returned" && entry.text !== undefined) {
-        const tool = calls.get(entry.tool_call ?? "");
-        if (tool) all.push({ tool, text: entry.text, at: entry.at });
+        const call = calls.get(entry.tool_call ?? "");
+        if (call) all.push({ ...call, text: entry.text, at: entry.at });
       } else if (entry.type === "cleared") {
         // What came before has lost its content.
         calls.clear();
@@ -97,5 +104,14 @@ async function read({ last, calls, said }: Known, workspace: Workspace, session:
     last = entries.at(-1) ?? last;
     if (!last || entries.length < PIECE) return { ...(last ? { last } : {}), calls, said: all };
     from = last.seq;
+  }
+}
+
+/** The page that a call names. What is no JSON has changed no page. */
+function slugOf(json: string): unknown {
+  try {
+    return (JSON.parse(json) as { slug?: unknown } | null)?.slug;
+  } catch {
+    return undefined;
   }
 }
