@@ -65,22 +65,10 @@ impl Outside {
     /// Whether a tool of a provider is among them that may have done something which a second answer would do again.
     pub fn has_acted(&self) -> bool {
         // They look something up, or work in a room that the provider throws away.
-        const LOOKS: [&str; 12] = [
-            "annotations",
-            "bash_code_execution",
-            "citations",
-            "code_execution",
-            "code_interpreter",
-            "file_search",
-            "mcp_list_tools",
-            "server_tool_use",
-            "text_editor_code_execution",
-            "tool_search",
-            "web_fetch",
-            "web_search",
-        ];
+        const LOOKS: &str = "annotations bash_code citations code_ file_search mcp_list_tools server_tool_use \
+             text_editor_code tool_search web_fetch web_search";
         let kinds = self.0.iter().filter_map(|name| name.strip_prefix("provider:"));
-        kinds.into_iter().any(|kind| !LOOKS.iter().any(|looks| kind.starts_with(looks)))
+        kinds.into_iter().any(|kind| !LOOKS.split(' ').any(|looks| kind.starts_with(looks)))
     }
 
     /// Takes up one more.

@@ -111,7 +111,14 @@ mod tests {
     use super::*;
 
     fn broke(code: Code, draw: u64) -> Broke {
-        Broke { error: ErrorInfo::new(code, "m"), shown: false, began: false, acted: false, draw, decided: false }
+        Broke {
+            error: ErrorInfo::new(code, "m"),
+            shown: false,
+            began: false,
+            acted: false,
+            draw,
+            decided: false,
+        }
     }
 
     #[test]

@@ -128,7 +128,9 @@ impl Run {
                 let turn = self.awaited_turn(*call).filter(|turn| turn.key == KeyState::First)?;
                 turn.key = KeyState::Refused;
             }
-            OfRun::Marked { outside } => (self.outside, self.acted) = (true, self.acted || outside.has_acted()),
+            OfRun::Marked { outside } => {
+                (self.outside, self.acted) = (true, self.acted || outside.has_acted())
+            }
             OfRun::Called { call } => self.fold_called(*call),
             OfRun::Answered { call, blocks, stop, provider, model, .. } => {
                 self.tries = 0;

@@ -760,7 +760,11 @@ fn an_answer_that_was_cut_behind_a_tool_of_its_provider_is_asked_for_again_only_
             let (told, (call, _)) = (notices(&world).len(), world.model(0));
             world.pages[0].harness.looked_up(world.now, call, &[kind.into()]);
             world.breaks(0, error.clone());
-            assert_eq!(notices(&world).len() > told, again, "{kind} {said}: a retry, or the wait for a network");
+            assert_eq!(
+                notices(&world).len() > told,
+                again,
+                "{kind} {said}: a retry, or the wait for a network"
+            );
             if again {
                 break;
             }
