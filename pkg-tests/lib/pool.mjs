@@ -4,7 +4,8 @@
 // as `{ name, longest, together, tests }`. A test is `{ title, hangMs, open(lane) }`, and `open` gives what is
 // run: `{ run(), cleanup, notes, log, at, failed() }`, of which only the first two have to be there. `longest` is how
 // many seconds its longest test takes, as measured: those with the longest begin, so that no lane works alone at the
-// end. Tests of a suite run in any order and side by side, unless it says `together`.
+// end. Tests of a suite run in any order and side by side, unless it says `together`. A test without what it needs
+// notes `skipped: …` and does no more: it is counted apart, because nobody has seen it pass.
 
 // One more than the cores that the project's tests are made for: while one lane waits two work.
 const LANES = 3;
@@ -28,15 +29,19 @@ async function inTime(work, ms, at = () => "") {
   }
 }
 
+/** `3 passed, 1 skipped, 0 failed`: `cargo xtask test` reads the numbers before the words. */
+const figures = ({ passed, skipped, failed }) => [`${passed} passed`, ...(skipped ? [`${skipped} skipped`] : []), `${failed} failed`].join(", ");
+
 /** Runs them all, prints a line for each test and the sums, and ends the process: with 1 if any failed or there was none. */
 export async function pool(suites, { lanes: count = LANES, launch }) {
-  const sums = new Map(suites.map(({ name }) => [name, { left: 0, passed: 0, failed: 0, ms: 0, longest: 0 }]));
+  const sums = new Map(suites.map(({ name }) => [name, { left: 0, passed: 0, skipped: 0, failed: 0, ms: 0, longest: 0 }]));
   for (const { name, tests } of suites) sums.get(name).left += tests.length;
   const waiting = suites.toSorted((a, b) => b.longest - a.longest).flatMap(({ name, tests, together }) => {
     const named = tests.map((test) => ({ name, ...test }));
     return together ? [named] : named.map((test) => [test]);
   });
   const failures = [];
+  const skips = [];
   const lanes = Array.from({ length: Math.max(1, Math.min(count, waiting.length)) }, () => ({ closing: [] }));
 
   let ended = false;
@@ -73,8 +78,10 @@ export async function pool(suites, { lanes: count = LANES, launch }) {
     try {
       t = await open(lane);
       await inTime(t.run(), hangMs, () => t.at);
-      sum.passed++;
-      console.log(`ok    ${name}: ${title} (${facts()})`);
+      const skipped = t.notes?.some((note) => note.startsWith("skipped: "));
+      if (skipped) skips.push(`${name}: ${title}`);
+      sum[skipped ? "skipped" : "passed"]++;
+      console.log(`${skipped ? "skip" : "ok  "}  ${name}: ${title} (${facts()})`);
     } catch (error) {
       if (ended) return new Promise(() => {}); // its browser was closed
       sum.failed++;
@@ -90,15 +97,18 @@ export async function pool(suites, { lanes: count = LANES, launch }) {
     lane.now = undefined;
     const ms = performance.now() - began;
     Object.assign(sum, { left: sum.left - 1, ms: sum.ms + ms, longest: Math.max(sum.longest, ms) });
-    if (!sum.left) console.log(`${name}: ${sum.passed} passed, ${sum.failed} failed, ${(sum.ms / 1000).toFixed(0)} s, the longest ${(sum.longest / 1000).toFixed(1)} s`);
+    if (!sum.left) console.log(`${name}: ${figures(sum)}, ${(sum.ms / 1000).toFixed(0)} s, the longest ${(sum.longest / 1000).toFixed(1)} s`);
   }
 
   await Promise.all(lanes.map(work));
-  const total = { passed: 0, failed: 0 };
-  for (const { passed, failed } of sums.values()) Object.assign(total, { passed: total.passed + passed, failed: total.failed + failed });
-  if (failures.length) console.log(`\nfailed:\n${failures.map((f) => `  ${f}`).join("\n")}`);
-  console.log(`\n${total.passed} passed, ${total.failed} failed`);
-  process.exit(total.failed || !total.passed ? 1 : 0);
+  const total = { passed: 0, skipped: 0, failed: 0 };
+  for (const sum of sums.values()) for (const what of Object.keys(total)) total[what] += sum[what];
+  const titles = (of) => of.map((title) => `  ${title}`).join("\n");
+  // The number is what `cargo xtask test` adds up.
+  if (skips.length) console.log(`\nskipped: ${skips.length}\n${titles(skips)}`);
+  if (failures.length) console.log(`\nfailed:\n${titles(failures)}`);
+  console.log(`\n${figures(total)}`);
+  process.exit(total.failed || !(total.passed + total.skipped) ? 1 : 0);
 }
 
 /** Closes what a test has opened, last opened first; whether all could be closed. */

@@ -9,20 +9,19 @@ const ANN = { subject: "ann", issuer: "https://login.example" };
 const BEA = { subject: "bea" };
 
 export default function (test) {
+  onBothHosts(test, first, made, busy);
   along(test);
   people(test);
   page(test);
   replays(test);
-  onBothHosts(test, busy);
   forks(test);
   hostile(test);
-  made(test);
   secrecy(test);
   large(test);
 }
 
-const begin = (page, { base, operator = ANN, name = "desk" } = {}) => page.evaluate(async ([base, operator, name]) => {
-  globalThis.ws = await lodger.openWorkspace(name, { operator });
+const begin = (page, { base, operator = ANN, name = "desk", host = "page" } = {}) => page.evaluate(async ([base, operator, name, host]) => {
+  globalThis.ws = await lodger.openWorkspace(name, { operator, host });
   globalThis.s = ws.sessions;
   globalThis.code = (promise) => promise.then(() => null, ({ code, message }) => ({ code, message }));
   globalThis.says = async (id, input) => T.plain(await ws.wait((await s.prompt(id, input)).runId));
@@ -32,13 +31,14 @@ const begin = (page, { base, operator = ANN, name = "desk" } = {}) => page.evalu
   globalThis.png = () => new File([Uint8Array.of(0x89, 80, 78, 71, 13, 10, 26, 10), new Uint8Array(1_500_001).map((_, at) => (at * 7919) >> 3)], "a.png", { type: "image/png" });
   globalThis.hashOf = async (blob) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()))].join();
   if (base) await ws.startAgent({ provider: T.anthropic(base) });
-}, [base, operator, name]);
+}, [base, operator, name, host]);
 
 /** A tab with a session "docs" that has worked: a file, a tool call, two answers. */
-async function worked(t, ...more) {
+const worked = (t, ...more) => workedOn(t, "page", ...more);
+async function workedOn(t, host, ...more) {
   const route = await t.raw(message("A dot."), message({ tool: "get_weather", args: { city: "Bern" } }), message("18 degrees."), ...more);
   const page = await t.tab();
-  await begin(page, { base: route.base });
+  await begin(page, { base: route.base, host });
   await page.evaluate(async () => {
     T.weather(ws);
     await s.launch({ id: "docs", displayName: "Docs bot" });
@@ -48,16 +48,16 @@ async function worked(t, ...more) {
   return { page, route };
 }
 
-function along(test) {
-  test("a file of the first session comes into a workspace where no agent ever ran, under an id of its own", async (t) => {
+export function first(on) {
+  on("a file of the first session comes into a workspace where no agent ever ran, under an id of its own", async (t, host) => {
     const route = await t.raw(message("There."), message("Mine."), message("More."));
     const page = await t.tab();
-    await begin(page, { base: route.base });
-    const seen = await page.evaluate(async (base) => {
+    await begin(page, { base: route.base, host });
+    const seen = await page.evaluate(async ([base, host]) => {
       await ws.run("Hello.");
       const file = await s.export("default");
       await lodger.deleteWorkspace("desk");
-      globalThis.ws = await lodger.openWorkspace("fresh", { operator: { subject: "ann", issuer: "https://login.example" } });
+      globalThis.ws = await lodger.openWorkspace("fresh", { operator: { subject: "ann", issuer: "https://login.example" }, host });
       globalThis.s = ws.sessions;
       const ids = [(await s.import(file)).id, (await s.import(file)).id];
       const before = await textsOf("default");
@@ -65,10 +65,12 @@ function along(test) {
       await ws.run("Who am I?");
       await says("default-2", "Go on.");
       return T.plain({ ids, before, own: await textsOf("default"), copy: await textsOf("default-2"), other: await textsOf("default-3"), verified: (await s.verify("default-2")).hmac_status });
-    }, route.base);
+    }, [route.base, host]);
     assert.deepEqual(seen, { ids: ["default-2", "default-3"], before: [], own: ["Who am I?", "Mine."], copy: ["Hello.", "There.", "Go on.", "More."], other: ["Hello.", "There."], verified: "unverifiable" });
   });
+}
 
+function along(test) {
   test("a session goes out, its workspace is deleted, and it comes in again with all that it was", async (t) => {
     const { page, route } = await worked(t, message("Again."));
     const seen = await page.evaluate(async () => {
@@ -249,7 +251,7 @@ function replays(test) {
   });
 }
 
-function busy(on) {
+export function busy(on) {
   on("a file that would keep its reader busy is corrupt when it is run again, and all goes on", async (t, host) => {
     const page = await t.tab();
     const seen = await page.evaluate(async (host) => {
@@ -363,9 +365,9 @@ function hostile(test) {
   });
 }
 
-function made(test) {
-  test("a record that nobody here has made does not come in, however well its file adds up", async (t) => {
-    const { page } = await worked(t);
+export function made(on) {
+  on("a record that nobody here has made does not come in, however well its file adds up", async (t, host) => {
+    const { page } = await workedOn(t, host);
     const seen = await page.evaluate(async () => {
       const lines = (await (await s.export("docs")).text()).trimEnd().split("\n");
       const sha = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((b) => b.toString(16).padStart(2, "0")).join("");

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { profile } from "../lib/profile.mjs";
+import { onBothHosts } from "../lib/tabs.mjs";
 
 const TEXTS = ["one", "two", "three"];
 
@@ -47,61 +48,7 @@ export default function (test) {
     });
   }
 
-  for (const [what, edit] of [["changed", (text) => text.replace('"turns":', '"turns":1')], ["gone", () => undefined], ["empty", () => ""]]) {
-    test(`a head that is ${what}: all rows are read and exported, and it is made anew of them`, async (t) => {
-      const page = await t.tab();
-      await page.evaluate(begin);
-      const whole = await page.evaluate(talk, TEXTS);
-      await page.evaluate(async () => {
-        await ws.sessions.rename("notes", "My notes");
-        await ws.close();
-      });
-      for (const id of ["default", "notes"]) await page.evaluate(`T.harm("damage", "${id}", "", ${edit}, "heads")`);
-      await page.reload();
-      await t.ready(page);
-      // A page that only lists names both, and so does an app that launches what it always has.
-      const first = await page.evaluate(async () => {
-        const other = await lodger.openWorkspace("damage");
-        const listed = (await other.sessions.list()).map(({ id, damaged }) => [id, damaged?.seq]).sort();
-        await other.startAgent({ provider: { kind: "custom", async *stream() { yield "Here."; } } });
-        const launched = (await T.settle(() => other.sessions.launch({ id: "notes" }))).error?.code;
-        await other.close();
-        return { listed, launched };
-      });
-      assert.deepEqual(first, { listed: [["default", 0], ["notes", 0]], launched: "session_exists" });
-      await page.evaluate(begin);
-      const seen = await page.evaluate(look);
-      assert.deepEqual(seen.told, ["default"]);
-      assert.equal(seen.damaged.seq, 0);
-      assert.deepEqual(seen.refused, ["corrupt", true]);
-      assert.equal(seen.other, "You said Still there?.");
-      for (const id of ["default", "notes"]) {
-        const { history, journal } = seen.shown[id];
-        assert.deepEqual(history.map(({ status }) => status), [...Array(2 * TEXTS.length).fill("complete"), "damaged"], id);
-        assert.deepEqual(history.flatMap(({ parts }) => parts.map(({ text }) => text)), TEXTS.flatMap((text) => [text, `You said ${text}.`]), id);
-        assert.equal(journal.at(-1).type, "damaged", id);
-        assert.ok(journal.length > whole[id].journal, id);
-      }
-      const lines = seen.file.trimEnd().split("\n").map((line) => JSON.parse(line));
-      assert.deepEqual([lines[0].head, lines.at(-2).stored.length], [null, what === "gone" ? 0 : 1]);
-      assert.deepEqual(seen.taken, ["corrupt", true]);
-      const went = await page.evaluate(salvage);
-      assert.deepEqual(went.ids, ["default", "notes-2"]);
-      for (const texts of went.texts) assert.deepEqual(texts, [...TEXTS, "And now?"].flatMap((text) => [text, `You said ${text}.`]));
-      const after = await page.evaluate(async () => {
-        const named = (await ws.sessions.list()).map(({ id, damaged, display_name }) => [id, display_name, damaged?.seq ?? null]);
-        await ws.sessions.remove("notes");
-        return T.plain({ named: named.sort(), left: (await ws.sessions.list()).map(({ id }) => id).sort() });
-      });
-      assert.deepEqual(after.named.slice(0, 3), [["default", null, null], ["notes", what === "changed" ? "My notes" : null, 0], ["notes-2", "My notes", null]]);
-      assert.deepEqual(after.left.slice(0, 2), ["default", "notes-2"]);
-      await page.evaluate(() => ws.close());
-      await page.reload();
-      await t.ready(page);
-      await page.evaluate(begin);
-      assert.deepEqual(await page.evaluate(() => told), []);
-    });
-  }
+  onBothHosts(test, heads);
 
   for (const kind of ["changed", "gone", "empty", "cut", "older", "swapped", "moved"]) {
     test(`a row of a page that is ${kind}: the others work, it is marked, told of, and restored`, async (t) => {
@@ -367,6 +314,69 @@ export default function (test) {
   });
 }
 
+const HEADS = [["changed", (text) => text.replace('"turns":', '"turns":1')], ["gone", () => undefined], ["empty", () => ""]];
+
+function heads(on, edits = HEADS) {
+  for (const [what, edit] of edits) {
+    on(`a head that is ${what}: all rows are read and exported, and it is made anew of them`, async (t, host) => {
+      const page = await t.tab();
+      await page.evaluate(begin, host);
+      const whole = await page.evaluate(talk, TEXTS);
+      await page.evaluate(async () => {
+        await ws.sessions.rename("notes", "My notes");
+        await ws.close();
+      });
+      for (const id of ["default", "notes"]) await page.evaluate(`T.harm("damage", "${id}", "", ${edit}, "heads")`);
+      await page.reload();
+      await t.ready(page);
+      // A page that only lists names both, and so does an app that launches what it always has.
+      const first = await page.evaluate(async (host) => {
+        const other = await lodger.openWorkspace("damage", { host });
+        const listed = (await other.sessions.list()).map(({ id, damaged }) => [id, damaged?.seq]).sort();
+        await other.startAgent({ provider: { kind: "custom", async *stream() { yield "Here."; } } });
+        const launched = (await T.settle(() => other.sessions.launch({ id: "notes" }))).error?.code;
+        await other.close();
+        return { listed, launched };
+      }, host);
+      assert.deepEqual(first, { listed: [["default", 0], ["notes", 0]], launched: "session_exists" });
+      await page.evaluate(begin, host);
+      const seen = await page.evaluate(look);
+      assert.deepEqual(seen.told, ["default"]);
+      assert.equal(seen.damaged.seq, 0);
+      assert.deepEqual(seen.refused, ["corrupt", true]);
+      assert.equal(seen.other, "You said Still there?.");
+      for (const id of ["default", "notes"]) {
+        const { history, journal } = seen.shown[id];
+        assert.deepEqual(history.map(({ status }) => status), [...Array(2 * TEXTS.length).fill("complete"), "damaged"], id);
+        assert.deepEqual(history.flatMap(({ parts }) => parts.map(({ text }) => text)), TEXTS.flatMap((text) => [text, `You said ${text}.`]), id);
+        assert.equal(journal.at(-1).type, "damaged", id);
+        assert.ok(journal.length > whole[id].journal, id);
+      }
+      const lines = seen.file.trimEnd().split("\n").map((line) => JSON.parse(line));
+      assert.deepEqual([lines[0].head, lines.at(-2).stored.length], [null, what === "gone" ? 0 : 1]);
+      assert.deepEqual(seen.taken, ["corrupt", true]);
+      const went = await page.evaluate(salvage);
+      assert.deepEqual(went.ids, ["default", "notes-2"]);
+      for (const texts of went.texts) assert.deepEqual(texts, [...TEXTS, "And now?"].flatMap((text) => [text, `You said ${text}.`]));
+      const after = await page.evaluate(async () => {
+        const named = (await ws.sessions.list()).map(({ id, damaged, display_name }) => [id, display_name, damaged?.seq ?? null]);
+        await ws.sessions.remove("notes");
+        return T.plain({ named: named.sort(), left: (await ws.sessions.list()).map(({ id }) => id).sort() });
+      });
+      assert.deepEqual(after.named.slice(0, 3), [["default", null, null], ["notes", what === "changed" ? "My notes" : null, 0], ["notes-2", "My notes", null]]);
+      assert.deepEqual(after.left.slice(0, 2), ["default", "notes-2"]);
+      await page.evaluate(() => ws.close());
+      await page.reload();
+      await t.ready(page);
+      await page.evaluate(begin, host);
+      assert.deepEqual(await page.evaluate(() => told), []);
+    });
+  }
+}
+
+/** One of them, for another browser. */
+export const headGone = (on) => heads(on, HEADS.filter(([what]) => what === "gone"));
+
 /** An answer that streams these pieces, each in a draft of its own, and goes no further. */
 async function stream(pieces) {
   const ws = await lodger.openWorkspace("drafts");
@@ -438,9 +448,9 @@ async function restorePages() {
 }
 
 /** The agent runs, on a model that repeats; what the page is told of damage is kept. */
-async function begin() {
+async function begin(host = "page") {
   globalThis.told = [];
-  globalThis.ws = await lodger.openWorkspace("damage");
+  globalThis.ws = await lodger.openWorkspace("damage", { host });
   ws.addEventListener("agent:notice", ({ detail }) => detail.kind === "damaged" && told.push(detail.sessionId));
   async function* stream({ messages }) {
     yield `You said ${messages.at(-1).content}.`;

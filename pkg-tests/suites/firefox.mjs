@@ -1,5 +1,6 @@
 // In Firefox: two tabs, as `tabs.mjs` and `crowd.mjs` show them in Chromium, in short. The attacks, and a part of the hostile texts. How
-// the marks of text from outside last, and the questions about a page that is emptied. A package on another origin.
+// the marks of text from outside last, and the questions: about a page that is emptied, for which text leave counts, how often for a
+// destination. Files that come in or are run again, honest and hostile; a head that is gone. A package on another origin.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
 import { opened, used } from "../lib/lost.mjs";
@@ -9,16 +10,18 @@ import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 import { attacks } from "./attacks.mjs";
 import { foreign } from "./bundlers.mjs";
+import { busy, first, made } from "./carry.mjs";
+import { headGone } from "./damage.mjs";
 import { sample } from "./injection.mjs";
 import { betweenTabs } from "./keys.mjs";
 import { usual } from "./limits.mjs";
-import { cut, emptied, origins } from "./permission.mjs";
+import { bound, cut, destinations, emptied, origins } from "./permission.mjs";
 
 // They share a Firefox.
 export const together = true;
 
 export default function (test) {
-  onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, foreign);
+  onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, first, made, busy, headGone, foreign);
 }
 
 export function viewer(on) {

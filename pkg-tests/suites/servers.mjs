@@ -1,6 +1,7 @@
 // The test servers themselves: what they send is a real stream (the official SDKs read it), what they record is whole,
-// and the checkers refuse what the APIs refuse.
+// and the checkers refuse what the APIs refuse. What the pool counts, because `cargo xtask test` reads it.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { check } from "../servers/anthropic-rules.mjs";
@@ -13,6 +14,13 @@ const hello = { model: "claude-sonnet-4-6", max_tokens: 100, messages: [{ role: 
 const tools = [{ name: "get_weather", description: "Weather", input_schema: { type: "object", properties: { city: { type: "string" } } } }];
 
 export default function (test) {
+  test("pool: a test that is skipped is counted apart from those that passed, and fails nothing", () => {
+    assert.deepEqual(pooled("ok", "skip", "ok"), [["two: 2 passed, 1 skipped, 0 failed", "skipped: 1", "2 passed, 1 skipped, 0 failed"], 0]);
+    assert.deepEqual(pooled("ok", "fail"), [["two: 1 passed, 1 failed", "1 passed, 1 failed"], 1]);
+    assert.deepEqual(pooled("skip"), [["two: 0 passed, 1 skipped, 0 failed", "skipped: 1", "0 passed, 1 skipped, 0 failed"], 0]);
+    assert.deepEqual(pooled(), [["0 passed, 0 failed"], 1], "there was none");
+  });
+
   test("raw: the Anthropic SDK reads a stream of every kind of block", async (t) => {
     const route = await t.raw(message([{ thinking: "Let me see.", signature: "c2ln" }, "Hello there", { tool: "get_weather", args: { city: "Paris" }, id: "toolu_w" }]));
     route.checked = false; // the SDK sends x-stainless headers
@@ -254,6 +262,15 @@ const BROKEN = {
     "an id that is too long": [(b) => { b.input[2].call_id = b.input[3].call_id = "x".repeat(65); }, /id is not allowed/], "the assistant last": [(b) => b.input.push({ type: "message", role: "assistant", content: [{ type: "output_text", text: "Noon." }] }), /ends with the assistant/],
   },
 };
+
+/** The sums that the pool prints for tests that end so, without how long they took; and its exit code. */
+function pooled(...ends) {
+  const open = { ok: "{ run() {} }", skip: '{ notes: ["skipped: there is none"], run() {} }', fail: '{ run() { throw new Error("no"); } }' };
+  const tests = ends.map((end, n) => `{ title: "${n}", open: () => ({ cleanup: [], ...${open[end]} }) }`);
+  const code = `import { pool } from "${new URL("../lib/pool.mjs", import.meta.url)}"; await pool([{ name: "two", longest: 1, tests: [${tests}] }], { launch: () => ({ close() {} }) });`;
+  const { stdout, status } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], { encoding: "utf8" });
+  return [stdout.split("\n").filter((line) => / passed|^skipped/.test(line)).map((line) => line.replace(/, \d+ s, the longest.*/, "")), status];
+}
 
 const headers = () => ({ "content-type": "application/json", "x-api-key": "sk-test", "anthropic-version": "2023-06-01", "anthropic-dangerous-direct-browser-access": "true" });
 const broken = (messages) => check({ headers: headers(), json: { ...hello, messages } });

@@ -16,28 +16,28 @@ export default function (test) {
   full(test);
   badInput(test);
   archives(test);
-  onBothHosts(test, records);
+  onBothHosts(test, hidden, records);
 }
 
 /** A tab with a workspace, `s` for its sessions, and an agent if there is somebody to ask. `clock`: it goes by `clock.now`. */
-async function tab(t, base, { clock = false, config = {}, quotaSize } = {}) {
+async function tab(t, base, { clock = false, config = {}, quotaSize, host } = {}) {
   const page = await t.tab();
   if (quotaSize) await (await (await t.context()).newCDPSession(page)).send("Storage.overrideQuotaForOrigin", { origin: t.env.site.url, quotaSize });
-  await begin(page, base, { clock, config });
+  await begin(page, base, { clock, config, host });
   return page;
 }
 
-async function begin(page, base, { clock = false, config = {} } = {}) {
-  await page.evaluate(async ([operator, base, clock, config]) => {
+async function begin(page, base, { clock = false, config = {}, host = "page" } = {}) {
+  await page.evaluate(async ([operator, base, clock, config, host]) => {
     globalThis.clock = { now: Date.now() };
-    globalThis.ws = await lodger.openWorkspace("desk", { operator, ...(clock && { now: () => globalThis.clock.now }) });
+    globalThis.ws = await lodger.openWorkspace("desk", { operator, host, ...(clock && { now: () => globalThis.clock.now }) });
     globalThis.s = ws.sessions;
     globalThis.code = (promise) => promise.then(() => null, ({ code, message }) => ({ code, message }));
     globalThis.says = async (id, text) => T.plain(await ws.wait((await s.prompt(id, text)).runId));
     globalThis.kinds = async (id) => (await s.events(id)).map((event) => event.event_type);
     globalThis.textsOf = async (sessionId) => (await ws.history({ sessionId })).map((m) => m.parts.at(-1)?.text);
     if (base) await ws.startAgent({ provider: T.anthropic(base), ...config });
-  }, [ANN, base, clock, config]);
+  }, [ANN, base, clock, config, host]);
 }
 
 /** The page goes away without a word, and comes back. */
@@ -323,6 +323,36 @@ function full(test) {
   });
 }
 
+/** What nobody sees, or what turns a line around, would make one id look like another. */
+function hidden(on) {
+  on("no session has an id with signs that nobody sees, by whatever command", async (t, host) => {
+    const route = await t.raw(message("Hi."));
+    const page = await tab(t, route.base, { host });
+    const seen = await page.evaluate(async () => {
+      await s.launch({ id: "a" });
+      await says("a", "Hi.");
+      const seen = { launch: [], elsewhere: [], file: await code(s.import(new Blob([(await (await s.export("a")).text()).replace('"session":"a"', '"session":"\u200ba"')]))) };
+      for (const sign of ["\u00ad", "\u061c", "\u180e", "\u200b", "\u200d", "\u200f", "\u202a", "\u202e", "\u2060", "\u2066", "\u2069", "\ufe0d", "\ufeff", "\ufff9", "\u{e0041}", "\u007f"]) {
+        for (const id of [`a${sign}`, `${sign}b`, `a${sign}b`]) {
+          seen.launch.push(await code(s.launch({ id })), await code(ws.invoke("session_launch", { id })));
+          for (const call of [() => s.fork(id), () => s.prompt(id, "Hi."), () => ws.sendMessage("Hi.", { sessionId: id })]) seen.elsewhere.push((await code(call()))?.code);
+        }
+      }
+      seen.list = (await s.list()).map((one) => one.id).sort();
+      return T.plain(seen);
+    });
+    assert.deepEqual([seen.launch.length, seen.elsewhere.length], [96, 144]);
+    for (const error of seen.launch) {
+      assert.equal(error?.code, "invalid_arguments");
+      assert.match(error.message, /none that nobody sees/);
+    }
+    assert.deepEqual(new Set(seen.elsewhere), new Set(["session_not_found"]));
+    assert.deepEqual(seen.file, { code: "corrupt", message: "line 1: no session can have this id" });
+    assert.deepEqual(seen.list, ["a", "default"]);
+    assert.equal(route.requests.length, 1);
+  });
+}
+
 function badInput(test) {
   test("what no session is called, and what nobody has said", async (t) => {
     const route = await t.raw(message("Hi."));
@@ -335,14 +365,6 @@ function badInput(test) {
       const all = async (id) => Object.fromEntries(await Promise.all(Object.entries(calls(id)).map(async ([name, call]) => [name, await code(call())])));
       const seen = { unknown: await all("nobody"), long: await all(long) };
       seen.launch = await Promise.all([{ id: long }, { id: "a\nb" }, { displayName: "a\u0007b" }, { displayName: "a\nb" }, { displayName: "" }, { displayName: long }, { displayName: "a\u202eb" }, { displayName: "\u200b" }].map((options) => code(s.launch(options))));
-      // What nobody sees, or what turns a line around, would make one id look like another.
-      seen.hidden = { launch: [], elsewhere: [], file: await code(s.import(new Blob([(await (await s.export("a")).text()).replace('"session":"a"', '"session":"\u200ba"')]))) };
-      for (const sign of ["\u00ad", "\u061c", "\u180e", "\u200b", "\u200d", "\u200f", "\u202a", "\u202e", "\u2060", "\u2066", "\u2069", "\ufe0d", "\ufeff", "\ufff9", "\u{e0041}", "\u007f"]) {
-        for (const id of [`a${sign}`, `${sign}b`, `a${sign}b`]) {
-          seen.hidden.launch.push(await code(s.launch({ id })), await code(ws.invoke("session_launch", { id })));
-          for (const call of [() => s.fork(id), () => s.prompt(id, "Hi."), () => ws.sendMessage("Hi.", { sessionId: id })]) seen.hidden.elsewhere.push((await code(call()))?.code);
-        }
-      }
       seen.rename = await Promise.all(["a\u0007b", " a", "", long].map((name) => code(s.rename("a", name))));
       seen.gone = [await code(s.prompt("a", "Other.", { replaces: "msg_none" })), await code(ws.sendMessage("Other.", { sessionId: "a", replaces: long }))];
       const [{ id }] = await ws.history({ sessionId: "a" });
@@ -362,13 +384,6 @@ function badInput(test) {
       assert.equal(error?.code, "invalid_arguments", JSON.stringify(error));
       assert.ok(error.message.length < 200, error.message);
     }
-    assert.deepEqual([seen.hidden.launch.length, seen.hidden.elsewhere.length], [96, 144]);
-    for (const error of seen.hidden.launch) {
-      assert.equal(error?.code, "invalid_arguments");
-      assert.match(error.message, /none that nobody sees/);
-    }
-    assert.deepEqual(new Set(seen.hidden.elsewhere), new Set(["session_not_found"]));
-    assert.deepEqual(seen.hidden.file, { code: "corrupt", message: "line 1: no session can have this id" });
     assert.match(seen.launch[0].message, /at most 256 bytes/);
     assert.match(seen.launch[2].message, /control characters/);
     assert.match(seen.gone[0].message, /is no message of the conversation/);
