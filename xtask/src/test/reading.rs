@@ -130,7 +130,7 @@ fn ended(count: Count, line: &str) -> Option<&str> {
         Count::One => None,
         Count::Sum => Some(line.strip_prefix("test ")?.rsplit_once(" ... ")?.0),
         Count::Node => after(&["✔ ", "✖ "]),
-        Count::Last => after(&["ok ", "FAIL "]),
+        Count::Last => after(&["ok ", "FAIL ", "skip "]),
     }
 }
 
@@ -213,6 +213,8 @@ mod tests {
         assert_eq!(stand(Count::Last, &page[..3]), "the last test that ended: lives: storage that is wiped");
         assert_eq!(stand(Count::Last, &page[..5]), "running for long: weeks: 10 sessions, for a week");
         assert_eq!(stand(Count::Last, &page), "the last test that ended: weeks: 10 sessions, for a week");
+        let skipped = ["skip  weeks: a year (0.1 s; skipped: no folder)"];
+        assert_eq!(stand(Count::Last, &skipped), "the last test that ended: weeks: a year");
         assert_eq!(
             stand(Count::One, &["Checking lodger"]),
             "no test has ended, its last line: Checking lodger"
