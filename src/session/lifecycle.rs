@@ -255,6 +255,11 @@ fn told(member: &str, name: &str, text: &str) -> Value {
     Object::new().value(member, Object::new().text(name, text).done()).done()
 }
 
+/// What the events, receipts and runs of a session say that they are under.
+pub fn policy_of(session: &str) -> String {
+    ["policy_", session].concat()
+}
+
 /// How a session begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch<'a> {

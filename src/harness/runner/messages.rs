@@ -11,7 +11,6 @@ use crate::harness::runner::Runner;
 use crate::harness::runner::files::has_files;
 use crate::harness::runner::not_configured;
 use crate::harness::runner::queue::{accepted, when_busy};
-use crate::harness::runner::records::policy_of;
 use crate::journal::{Ask, Entry, Mode, Outcome, StoppedBy};
 use crate::model::Block;
 use crate::object::Object;
@@ -20,7 +19,7 @@ use crate::protocol::{Command, Members, Request};
 use crate::rooms::{Room, enter};
 use crate::run::{Output, Run};
 use crate::session;
-use crate::session::lifecycle::Then;
+use crate::session::lifecycle::{Then, policy_of};
 use crate::session::{Queued, Session, overrides};
 use serde_json::Value;
 

@@ -26,11 +26,6 @@ use crate::session::transitions::Status;
 use crate::session::{Session, lifecycle, overrides, record};
 use serde_json::Value;
 
-/// What the events, receipts and runs of a session say that they are under.
-pub(in crate::harness) fn policy_of(session: &str) -> String {
-    ["policy_", session].concat()
-}
-
 /// How many letters of a project's or a provider's name go into a session's id.
 const ID_PART: usize = 64;
 
@@ -161,7 +156,7 @@ impl Runner {
             return Err(error.hint("it is put on record: choose another"));
         }
         args.text("id", &session).text("providerId", &provider).text("projectId", &project);
-        args.text("policy", &policy_of(&session));
+        args.text("policy", &lifecycle::policy_of(&session));
         args.maybe_text("displayName", given.text("displayName"));
         if let Some(name) = given.text("provider") {
             args.text("provider", name);
@@ -286,7 +281,7 @@ impl Runner {
             None if session != DEFAULT_SESSION => return,
             None => {
                 args.text("id", session).text("providerId", &self.setup.provider_name());
-                args.text("projectId", &core.options.name).text("policy", &policy_of(session));
+                args.text("projectId", &core.options.name).text("policy", &lifecycle::policy_of(session));
                 args.maybe_text("modelId", self.setup.config.model_id(None));
                 Ask::Launch
             }
