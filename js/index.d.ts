@@ -319,7 +319,7 @@ export interface Workspace extends EventTarget {
    * before, or it was interrupted while its files were read); of its files `unsupported_file`, `file_too_large`, `quota_exceeded`, and `invalid_arguments` where one is empty
    * or cannot be read.
    */
-  sendMessage<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Run<S>>;
+  sendMessage<const S extends AnySchema | undefined = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Run<S>>;
   /**
    * Answers a person's message anew: the one before this answer, by default before the last. It is sent as it was, with its
    * files and its context, but for what `options` say otherwise. The new answer takes the place of the old one and of all that
@@ -335,7 +335,7 @@ export interface Workspace extends EventTarget {
    * @throws {LodgerError} like `sendMessage`, and unless the run completed: the run's error, or `aborted` if it was
    * interrupted.
    */
-  run<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Completed<S>>;
+  run<const S extends AnySchema | undefined = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Completed<S>>;
   /** Aborts the run that works, or the message whose files are still read or whose session waits for a key; without one, nothing happens. */
   interrupt(target?: { sessionId?: string; runId?: string }): void;
   /**
@@ -582,7 +582,7 @@ export type ModelApi =
   | (ApiOptions & { kind: "anthropic"; preset?: never; model?: string })
   | (ApiOptions & { kind: "openai" | "openai-responses" | "ollama"; preset?: never; model: string })
   | (ApiOptions & { kind: "xai"; /** For Chat Completions in place of Responses. */ preset?: "chat"; model: string })
-  | (ApiOptions & { kind: "openai-compatible"; preset?: Preset; model: string });
+  | (ApiOptions & { kind: "openai-compatible"; model: string } & ({ preset: Preset } | { preset?: undefined; baseUrl: string }));
 /** Where the server of an `openai-compatible` provider is, and its habits. */
 export type Preset = "openrouter" | "groq" | "deepseek" | "mistral" | "lmstudio" | "llamacpp" | "vllm" | "ollama";
 
@@ -731,7 +731,7 @@ export interface SendOptions<S = unknown> extends Overrides {
   replaces?: string;
   /**
    * What the answer has to be: a JSON Schema (2020-12), or a Standard Schema that can give one (zod 4.2, ArkType; zod/mini by
-   * `z.toJSONSchema`, valibot by `toStandardJsonSchema`, Effect by `Schema.toStandardJSONSchemaV1`), whose own `validate` then has the
+   * `z.toJSONSchema`, valibot by `toStandardJsonSchema`, Effect by `Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(…))`), whose own `validate` then has the
    * last word. What is no object, as a list or one of some words, is asked for in an object and taken out again. The model may call tools first; the text that it ends with is
    * judged. If that does not fit, the model is told why and answers once more; if that does not fit either, the run fails
    * with `invalid_output`. After a reload, and in a run with which `resume()` goes on after a failed one,
@@ -841,7 +841,7 @@ export interface Tool<S = JsonSchema> {
   description: string;
   /**
    * JSON Schema of the arguments; they are checked before `execute` is called. Or a Standard Schema that can give one
-   * (zod 4, ArkType): then its own `validate` has the last word, and `execute` gets what it makes of them.
+   * (zod 4.2, ArkType): then its own `validate` has the last word, and `execute` gets what it makes of them.
    */
   inputSchema: S;
   /**
@@ -901,6 +901,8 @@ export interface Tool<S = JsonSchema> {
 }
 /** A Standard Schema that can give a JSON Schema: by the standard (zod 4.2, ArkType, valibot, Effect), or by a method of its own. One without `validate` leaves it to the JSON Schema. */
 export type SchemaWithJson = StandardSchema<any> & ({ readonly "~standard": { readonly jsonSchema: object } } | { toJSONSchema(): unknown } | { toJsonSchema(): unknown });
+/** What a schema may be: a JSON Schema, or a Standard Schema that can give one. */
+export type AnySchema = (JsonSchema & { readonly "~standard"?: never }) | SchemaWithJson;
 
 /**
  * The calls of these tools, each with its arguments and its result: `part as ToolCallOf<typeof tools>`, where `tools` is a map of
@@ -910,7 +912,7 @@ export type ToolCallOf<T extends { readonly [name: string]: { inputSchema: unkno
   [K in keyof T & string]: Omit<ToolCallPart, "tool" | "arguments" | "result"> & { tool: K; arguments: OutputOf<T[K]["inputSchema"]>; result?: T[K] extends { execute(...args: any): infer R } ? Awaited<R> : unknown };
 }[keyof T & string];
 
-/** The part of standardschema.dev that counts here: zod 4, ArkType and others are such schemas. */
+/** The part of standardschema.dev that counts here: zod, ArkType and others are such schemas. */
 export interface StandardSchema<O = unknown> {
   readonly "~standard": {
     readonly version: 1;
@@ -1019,7 +1021,7 @@ export interface Tools {
    *
    * @throws {LodgerError} `duplicate_tool`, `invalid_tool`, `invalid_schema`.
    */
-  register<const S extends (JsonSchema & { readonly "~standard"?: never }) | SchemaWithJson = JsonSchema>(tool: Tool<S>, options?: { replace?: boolean; signal?: AbortSignal }): () => void;
+  register<const S extends AnySchema = JsonSchema>(tool: Tool<S>, options?: { replace?: boolean; signal?: AbortSignal }): () => void;
   /** Whether there was such a tool. */
   unregister(name: string): boolean;
   /** All tools, in order of registration. */
@@ -1237,7 +1239,7 @@ export interface Sessions {
    * One task without a session, to its end, which `run.status` tells. It is in no list, and a page that goes away interrupts it.
    * Its run, receipts and handoff are kept; `task` reads them.
    */
-  runOnce<S = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy">): Promise<TaskDone & { value?: OutputOf<S> }>;
+  runOnce<const S extends AnySchema | undefined = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy">): Promise<TaskDone & { value?: OutputOf<S> }>;
   /**
    * The session in a file. `journal` (default): all of it, line by line as JSON, with its files, receipts, handoffs, hashes and
    * signatures, for `import` and `replay`; it holds what was said, and no key. `markdown`, `json` and `html`: the conversation, for people; `html` is one file with all that was attached, in

@@ -8,11 +8,14 @@
 
 import { failure } from "../protocol/error.js";
 
+/** What stands beside the content and says something, and cannot be taken. */
+const BESIDE = ["attachments", "experimental_attachments", "files", "images", "function_call"];
 /** What says nothing to people. */
 const SILENT = ["step-start", "redacted_thinking", "redacted-reasoning"];
 /** In which states the AI SDK has what we call otherwise. */
 const STATES = { "output-available": "completed", "output-error": "failed", "output-denied": "denied" };
 
+const isFull = (value) => (Array.isArray(value) ? value.length > 0 : value !== null && value !== undefined);
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** These messages in our shape. */
@@ -34,6 +37,7 @@ export function fromForeign(messages) {
       continue;
     }
     const { role, type } = message;
+    for (const name of BESIDE) if (isFull(message[name])) refuse(`${at}.${name}`, "cannot be taken");
     if (role === undefined && typeof type === "string") item(message, at, { calls, answer });
     else if (role === "system" || role === "developer") refuse(at, `is of the role "${role}"`, "Give its text to startAgent as instructions.");
     else if (role === "tool" && message.tool_call_id !== undefined) settle(calls, message.tool_call_id, textOf(message.content, `${at}.content`), false, at);
@@ -59,7 +63,7 @@ function asked({ content, parts = content, createdAt, metadata }, at, { calls, o
   const list = typeof parts === "string" ? [{ type: "text", text: parts }] : parts;
   if (!Array.isArray(list)) refuse(at, "has neither a text nor a list of parts");
   for (const [p, part] of list.entries()) {
-    const where = `${at}.${content === undefined ? "parts" : "content"}[${p}]`;
+    const where = `${at}.${parts === content ? "content" : "parts"}[${p}]`;
     const kind = typeof part === "string" ? "text" : part?.type;
     if (kind === "tool_result") settle(calls, part.tool_use_id, textOf(part.content ?? "", `${where}.content`), part.is_error === true, where);
     else if (kind === "text" || kind === "input_text") said.push({ type: "text", text: typeof part === "string" ? part : part.text });
@@ -69,18 +73,24 @@ function asked({ content, parts = content, createdAt, metadata }, at, { calls, o
 }
 
 /** What a model has said. */
-function answered({ content, parts = content, tool_calls = [] }, at, { calls, parts: into }) {
+function answered({ content, parts = content, tool_calls, toolInvocations, reasoning, refusal, audio }, at, { calls, parts: into }) {
+  // The parts of version 4 of the AI SDK say the same once more.
+  if (parts === content) {
+    if (typeof reasoning === "string" && reasoning) into.push({ type: "thinking", text: reasoning });
+    for (const [i, one] of (toolInvocations ?? []).entries()) invocation(calls, into, one, `${at}.toolInvocations[${i}]`);
+  }
   const list = typeof parts === "string" ? [{ type: "text", text: parts }] : (parts ?? []);
   if (!Array.isArray(list)) refuse(at, "has neither a text nor a list of parts");
   for (const [p, part] of list.entries()) {
-    const where = `${at}.${content === undefined ? "parts" : "content"}[${p}]`;
+    const where = `${at}.${parts === content ? "content" : "parts"}[${p}]`;
     const kind = part?.type;
     if (kind === "text" || kind === "output_text") into.push({ type: "text", text: part.text });
     else if (kind === "refusal") into.push({ type: "text", text: part.refusal });
-    else if (kind === "thinking" || kind === "reasoning") into.push({ type: "thinking", text: part.thinking ?? part.text ?? "" });
+    else if (kind === "thinking" || kind === "reasoning") into.push({ type: "thinking", text: part.thinking ?? part.text ?? part.reasoning ?? "" });
     else if (kind === "tool_use") call(calls, into, part.id, part.name, part.input);
     else if (kind === "tool-call") call(calls, into, part.toolCallId, part.toolName, part.input ?? part.args);
     else if (kind === "tool-result") result(calls, part, where);
+    else if (kind === "tool-invocation") invocation(calls, into, part.toolInvocation, `${where}.toolInvocation`);
     else if (kind === "dynamic-tool" || (typeof kind === "string" && kind.startsWith("tool-"))) {
       const { toolCallId, toolName = kind.slice(5), state, input, output, errorText } = part;
       call(calls, into, toolCallId, toolName, input);
@@ -91,10 +101,18 @@ function answered({ content, parts = content, tool_calls = [] }, at, { calls, pa
       }
     } else if (!SILENT.includes(kind)) refuse(where, named(kind));
   }
-  for (const [c, one] of tool_calls.entries()) {
+  for (const said of [refusal, audio?.transcript]) if (typeof said === "string" && said) into.push({ type: "text", text: said });
+  for (const [c, one] of (tool_calls ?? []).entries()) {
     if (one?.function === undefined) refuse(`${at}.tool_calls[${c}]`, "is no call of a function");
     call(calls, into, one.id, one.function.name, parsed(one.function.arguments));
   }
+}
+
+/** A call of a tool, with its result if there is one, in version 4 of the AI SDK. */
+function invocation(calls, into, one, at) {
+  if (!isObject(one) || typeof one.toolCallId !== "string") refuse(at, "is no call of a tool");
+  call(calls, into, one.toolCallId, one.toolName, one.args);
+  if (one.state === "result") settle(calls, one.toolCallId, one.result, false, at);
 }
 
 /** An item of OpenAI's Responses. */

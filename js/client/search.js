@@ -1,6 +1,6 @@
 // Words in all conversations: loaded with the first search.
 //
-// Decides what is looked at: titles, then what was said, the newest first. Promises: no more than a page of a few conversations is
+// Decides what is looked at: what was said, the newest first, and titles. Promises: no more than a page of a few conversations is
 // in memory at a time. A conversation that cannot be read stops no other. Leaves to others: reading (the host).
 
 import { failure, onlyKnown } from "../protocol/error.js";
@@ -44,11 +44,10 @@ export async function searchSessions(query, options = {}, { list, history }) {
   const look = async () => {
     for (const [at, { session }] of rest) {
       goOn();
-      if (has(session.display_name ?? session.title ?? session.id)) continue;
       // What is archived is packed: only its title is at hand.
       const found = session.archived ? undefined : await said(session.id).catch((error) => (signal?.aborted ? Promise.reject(error) : undefined));
       if (found) Object.assign(hits[at], found);
-      else hits[at] = null;
+      else if (!has(session.display_name ?? session.title ?? session.id)) hits[at] = null;
     }
   };
   await Promise.all(Array.from({ length: BESIDE }, look));

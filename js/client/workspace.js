@@ -193,7 +193,7 @@ export class Workspace extends EventTarget {
       if (signal && run) this.#bind(signal, run);
       return run;
     }
-    const standard = schema?.["~standard"] && standardSchema(schema, ANSWER);
+    const standard = libraryOf(schema) && standardSchema(schema, ANSWER);
     let json = this.#checked(standard?.json ?? schema, "schema", "invalid_schema");
     // Providers take objects only.
     const wraps = json?.type === undefined ? json?.enum ?? json?.const ?? json?.anyOf ?? json?.oneOf : json.type !== "object";
@@ -331,7 +331,7 @@ export class Workspace extends EventTarget {
     const each = (make) => Object.fromEntries(functions.map(([member, fn]) => [member, make(fn)]));
     if (this.#registrations.has(name) && !replace) throw duplicate(name);
     if (checkSignal(signal)?.aborted) return () => {};
-    const standard = inputSchema?.["~standard"] && standardSchema(inputSchema, { what: `inputSchema of "${name}"`, whole: "arguments", wrong: `invalid arguments for ${name}`, code: "invalid_arguments" });
+    const standard = libraryOf(inputSchema) && standardSchema(inputSchema, { what: `inputSchema of "${name}"`, whole: "arguments", wrong: `invalid arguments for ${name}`, code: "invalid_arguments" });
     const args = this.#checked({ ...tool, inputSchema: standard?.json ?? inputSchema, ...each(() => undefined), replace }, `tool "${name}"`, "invalid_tool");
     if (typeof args.inputSchema === "string") throw failure("invalid_schema", `The inputSchema of "${name}" must be an object with a JSON Schema.`);
     // As text: models read the properties in their order, which no map keeps.
@@ -971,6 +971,9 @@ class LateStore extends Store {
   }
 }
 
+/** What a schema says of its library. Before they are made a Standard Schema, Effect's have an `ast`, and old ones of zod a `_def`. */
+const libraryOf = (schema) => schema?.["~standard"] ?? (schema?.ast ? { vendor: "effect" } : schema?._def && { vendor: "zod" });
+
 const ANSWER = { what: "schema of sendMessage", whole: "answer", wrong: "the answer does not fit", code: "invalid_output" };
 
 /**
@@ -978,10 +981,13 @@ const ANSWER = { what: "schema of sendMessage", whole: "answer", wrong: "the ans
  * `whole`, and how to say that this is `wrong`, with which `code`.
  */
 function standardSchema(schema, { what, whole, wrong: begins, code }) {
-  const standard = schema["~standard"];
+  const standard = libraryOf(schema);
   const give = standard.jsonSchema?.input ? () => standard.jsonSchema.input({ target: "draft-2020-12" }) : (schema.toJSONSchema ?? schema.toJsonSchema)?.bind(schema);
   if (!give) {
-    const how = { __proto__: null, zod: "z.toJSONSchema(schema)", valibot: "toStandardJsonSchema(schema) of @valibot/to-json-schema", effect: "Schema.toStandardJSONSchemaV1(schema)" };
+    const how = {
+      __proto__: null, valibot: "toStandardJsonSchema(schema) of @valibot/to-json-schema", effect: "Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema))",
+      zod: schema._zod ? "z.toJSONSchema(schema)" : "zodToJsonSchema(schema) of zod-to-json-schema, or a schema of zod 4",
+    };
     throw failure("invalid_schema", `The ${what} (${standard.vendor}) has no JSON Schema for the model.`, `Give ${how[standard.vendor] ?? "what its library makes a JSON Schema of it with"}.`);
   }
   const json = () => {

@@ -13,6 +13,7 @@ const OURS = {
   handler: "execute", run: "execute", func: "execute", function: "execute", call: "execute",
   abortSignal: "signal", attachments: "files", experimental_attachments: "files", images: "files", content: "text", prompt: "text",
   conversationId: "sessionId", threadId: "sessionId", id: "sessionId", output: "schema", outputSchema: "schema", responseFormat: "schema",
+  response_format: "schema", experimental_output: "schema", name: "displayName", title: "displayName",
 };
 
 const TIMEOUTS = ["connectMs", "firstByteMs", "silenceMs", "runMs"];
@@ -28,8 +29,12 @@ const CONFIG = {
   retry: ["cut"],
 };
 CONFIG["budgets.session"] = CONFIG["budgets.run"];
+/** The presets of `openai-compatible`, which people take for kinds; a test holds them against `index.d.ts`. */
+const PRESETS = ["openrouter", "groq", "deepseek", "mistral", "lmstudio", "llamacpp", "vllm", "ollama"];
+const BY_PROVIDER = "providerOptions takes what one provider has, by the name in its own API";
 /** What has another way than an option of a configuration. */
-const WAYS = { tools: "tools.register gives the agent its tools", messages: "sessions.launch({ messages }) begins with a conversation", onFinish: "listen to agent:session-completed", onChunk: "listen to agent:message-chunk", onError: "listen to agent:error" };
+const WAYS = { tools: "tools.register gives the agent its tools", messages: "sessions.launch({ messages }) begins with a conversation", onFinish: "listen to agent:session-completed", onChunk: "listen to agent:message-chunk", onError: "listen to agent:error", abortSignal: "sendMessage takes a signal", prompt: "sendMessage sends what a person says", maxRetries: "a call that fails is made again three times; retry: { cut: false } leaves out cut answers" };
+for (const name of ["topP", "top_p", "topK", "top_k", "seed", "toolChoice", "tool_choice", "stopSequences", "frequencyPenalty", "presencePenalty"]) WAYS[name] = BY_PROVIDER;
 /** What sessions and messages may have otherwise. */
 const OVERRIDES = ["provider", "model", "instructions", "tools", "reasoning", "temperature", "maxOutputTokens", "providerOptions"];
 const MESSAGE = ["sessionId", "signal", "context", "trusted", "idempotencyKey", "whenBusy", "replaces", "schema", "text", "files", "metadata", ...OVERRIDES];
@@ -61,8 +66,31 @@ function meant(name, known) {
   return near && near[0] <= Math.min(3, bare(name).length / 3) ? near[1] : undefined;
 }
 
+/** Where another object than this one has a member of this name, or of the one that was meant. */
+function elsewhere(name, place, what) {
+  const it = place === "" ? meant(name, CONFIG.provider) : Object.hasOwn(MEMBERS, what) ? meant(name, CONFIG[""]) : undefined;
+  return it && (place === "" ? `It is a member of provider: provider.${it}.` : `It is a member of startAgent's configuration: ${it}.`);
+}
+
+/** What to do about a kind or a preset that does not exist. */
+function ofProvider(member, name, hint) {
+  const known = [...hint.matchAll(/"([^"]*)"/g)].map(([, word]) => word);
+  if (member === "kind" && PRESETS.includes(name.toLowerCase())) return `Write kind: "openai-compatible", preset: "${name.toLowerCase()}".`;
+  const it = meant(name, known);
+  return it && `Write "${it}". ${hint}`;
+}
+
+/** What to do where something else than an object stands. */
+const INSTEAD = {
+  "provider must be an object": 'Write provider: { kind: "…" }, or give one of lodger/offline, lodger/wllama, lodger/prompt-api.',
+  "The message must be an object.": "Give a text, or { text, files }. A conversation is begun with sessions.launch({ messages }).",
+};
+
 /** What to do about an error that is about a name; nothing: that is not known, or it says so itself. */
 export function hintFor({ message, hint = "" }) {
+  if (Object.hasOwn(INSTEAD, message)) return INSTEAD[message];
+  const [, ofIt, given] = /^provider\.(kind|preset) "(.*)" does not exist$/.exec(message) ?? [];
+  if (ofIt) return ofProvider(ofIt, given, hint);
   const [, path] = /^option "(.*)" does not exist$/.exec(message) ?? [];
   const [, what, member, list] = /^(.*) does not know ['"](.*?)['"](?:; it takes (.*))?$/.exec(message) ?? [];
   const [, own] = / has no member "(.*)" in this version\.$/.exec(message) ?? [];
@@ -73,5 +101,5 @@ export function hintFor({ message, hint = "" }) {
   if (name === undefined || !known) return undefined;
   const way = place === "" && Object.hasOwn(WAYS, name) && WAYS[name];
   const it = meant(name, known);
-  return [way ? `${way}.` : it && `Write "${it}".`, list ? "" : `It knows: ${known.join(", ")}.`].filter(Boolean).join(" ") || undefined;
+  return [way ? `${way}.` : it ? `Write "${it}".` : elsewhere(name, place, what), list ? "" : `It knows: ${known.join(", ")}.`].filter(Boolean).join(" ") || undefined;
 }

@@ -75,6 +75,20 @@ test("our own pass as they are, whatever is in them", () => {
   assert.deepEqual(fromForeign([]), []);
 });
 
+test("what version 4 of the AI SDK has beside the content, and once more in its parts", () => {
+  const toolInvocations = [{ state: "result", toolCallId: "c1", toolName: "weather", args: { city: "Bern" }, result: 21 }];
+  const taken = [{ type: "thinking", text: "I look." }, call({ toolCallId: "c1", tool: "weather", arguments: { city: "Bern" }, status: "completed", result: 21 }), text("21 degrees.")];
+  const beside = { role: "assistant", content: "21 degrees.", reasoning: "I look.", toolInvocations };
+  assert.deepEqual(fromForeign([beside])[0].parts, taken);
+  const parts = [{ type: "reasoning", reasoning: "I look." }, { type: "tool-invocation", toolInvocation: toolInvocations[0] }, text("21 degrees.")];
+  assert.deepEqual(fromForeign([{ ...beside, parts }])[0].parts, taken);
+});
+
+test("what a model has said in another place than its content", () => {
+  assert.deepEqual(fromForeign([{ role: "assistant", content: null, refusal: "No." }])[0].parts, [text("No.")]);
+  assert.deepEqual(fromForeign([{ role: "assistant", content: null, audio: { id: "a", transcript: "Spoken." }, tool_calls: null }])[0].parts, [text("Spoken.")]);
+});
+
 test("what cannot be taken is named with its place", () => {
   const refused = (messages, place, hint) => assert.throws(() => fromForeign(messages), (error) => {
     assert.deepEqual([error.code, error.message.slice(0, place.length)], ["invalid_arguments", place], error.message);
@@ -89,6 +103,9 @@ test("what cannot be taken is named with its place", () => {
   refused([hello, { role: "tool", tool_call_id: "x", content: "1" }], "messages[1] is the result of a call");
   refused([hello, { role: "assistant", content: [{ type: "tool_use", id: "x", name: "a", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "x", content: [{ type: "image" }] }] }], 'messages[2].content[0].content[0] is of a kind that cannot be taken: "image".');
   refused([hello, { type: "web_search_call" }], 'messages[1] is of a kind that cannot be taken: "web_search_call".');
+  refused([hello, { role: "user", content: "See this.", experimental_attachments: [{ url: "data:" }] }], "messages[1].experimental_attachments cannot be taken.");
+  refused([{ role: "assistant", content: null, function_call: { name: "a", arguments: "{}" } }], "messages[0].function_call cannot be taken.");
+  refused([{ role: "assistant", content: "", toolInvocations: [{}] }], "messages[0].toolInvocations[0] is no call of a tool.");
   refused([null], "messages[0] is no object.");
   refused([{ role: "critic", content: "x" }], 'messages[0] is of a role that cannot be taken: "critic".');
   refused([{ content: "x" }], "messages[0] has no role.");

@@ -32,6 +32,31 @@ test("the nearest name, and what other libraries call it", () => {
   assert.match(hintFor({ message: 'sendMessage does not know "abortSignal"' }), /^Write "signal"\./);
 });
 
+test("what another object has, or another way", () => {
+  for (const [name, hint] of Object.entries({ apiKey: "It is a member of provider: provider.apiKey.", baseURL: "It is a member of provider: provider.baseUrl.", topP: "providerOptions takes", seed: "providerOptions takes", abortSignal: "sendMessage takes a signal.", prompt: "sendMessage sends", maxRetries: "a call that fails" })) {
+    assert.ok(option(name).startsWith(hint), `${name}: ${option(name)}`);
+  }
+  const of = (what, name) => hintFor({ message: `${what} does not know "${name}"` });
+  assert.match(of("sendMessage", "maxSteps"), /^It is a member of startAgent's configuration: maxTurns\./);
+  assert.match(of("sendMessage", "response_format"), /^Write "schema"\./);
+  for (const name of ["name", "title"]) assert.match(of("sessions.launch", name), /^Write "displayName"\./);
+});
+
+test("kinds and presets: what was meant", () => {
+  const presets = [...types.match(/export type Preset = (.*);/)[1].matchAll(/"(\w+)"/g)].map(([, name]) => name);
+  const kinds = 'use one of "anthropic", "openai", "openai-responses", "openai-compatible", "xai", "ollama", "custom"';
+  const of = (member, name, hint = kinds) => hintFor({ message: `provider.${member} "${name}" does not exist`, hint });
+  for (const name of presets.filter((name) => name !== "ollama")) assert.equal(of("kind", name), `Write kind: "openai-compatible", preset: "${name}".`);
+  assert.match(of("kind", "Anthropic"), /^Write "anthropic"\. use one of/);
+  assert.match(of("preset", "grok", 'use one of "groq", "vllm"'), /^Write "groq"\./);
+  assert.equal(of("kind", "skynet"), undefined);
+});
+
+test("what is no object", () => {
+  assert.match(hintFor({ message: "provider must be an object" }), /^Write provider: \{ kind/);
+  assert.match(hintFor({ message: "The message must be an object." }), /^Give a text/);
+});
+
 test("a list that the error has is not said again", () => {
   const of = (name) => hintFor({ message: `the tool 'a' does not know '${name}'; it takes name, description, inputSchema, execute` });
   assert.deepEqual(["parameters", "inputschema", "handler", "descripton"].map(of), ["inputSchema", "inputSchema", "execute", "description"].map((name) => `Write "${name}".`));

@@ -33,11 +33,11 @@ test("all words, in any order and case, in one message: the newest one", async (
   ]);
 });
 
-test("a title is enough, and all there is of what is archived", async () => {
+test("a title is enough where nothing was said, and all there is of what is archived", async () => {
   const states = { a: { title: "About kettles" }, b: { display_name: "Kettle", title: "x" }, c: { display_name: "Other", title: "Kettle", archived: "2026-01-01T00:00:00Z" }, kettle: { archived: "2026-01-01T00:00:00Z" } };
-  const on = host({ a: [], b: [], c: [message("m", "kettle")], kettle: [], e: undefined }, states);
-  assert.deepEqual((await search("KETTLE", on)).map(({ session: { id }, messageId }) => [id, messageId]), [["a", undefined], ["b", undefined], ["kettle", undefined]]);
-  assert.deepEqual(on.pages, ["e"], "one that cannot be read stops no other");
+  const on = host({ a: [message("n", "The red kettle.")], b: [], c: [message("m", "kettle")], kettle: [], e: undefined }, states);
+  assert.deepEqual((await search("KETTLE", on)).map(({ session: { id }, messageId }) => [id, messageId]), [["a", "n"], ["b", undefined], ["kettle", undefined]]);
+  assert.deepEqual(on.pages.toSorted(), ["a", "b", "e"], "one that cannot be read stops no other");
 });
 
 test("a long conversation is read a page at a time, from its end, as far as it takes", async () => {

@@ -160,7 +160,7 @@ export default function (test) {
     t.note(`${tests.length} tests`);
   });
 
-  for (const config of ["tsconfig.json", "tsconfig.nodenext.json", "tsconfig.models.json", "tsconfig.bundlers.json"]) {
+  for (const config of ["tsconfig.json", "tsconfig.nodenext.json", "tsconfig.models.json", "tsconfig.bundlers.json", "tsconfig.schemas.json"]) {
     test(`TypeScript, strict (${config})`, async (t) => {
       const dir = await consumer(t.env.pkg, "types");
       await sh(process.execPath, [bin("tsc"), "-p", path.join(dir, config)], { cwd: dir });

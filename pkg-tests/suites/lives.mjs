@@ -235,6 +235,32 @@ function reloads(test) {
     assert.deepEqual(route.violations, []);
   });
 
+  test('reload in mid-answer with resume: "auto": so does a named session', async (t) => {
+    const hold = gate();
+    const words = message("One two three four.");
+    const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)), words);
+    const page = await t.tab();
+    const open = async (config) => {
+      globalThis.ws = await lodger.openWorkspace("named life");
+      await ws.startAgent({ provider: T.anthropic(config.base), ...config.more });
+    };
+    await page.evaluate(open, { base: route.base, more: {} });
+    const runId = await page.evaluate(async () => {
+      await ws.sessions.launch({ id: "side" });
+      const chunk = T.record(document).chunk(1);
+      const { runId } = await ws.sendMessage("Count.", { sessionId: "side" });
+      await chunk;
+      return runId;
+    });
+    await page.reload();
+    await t.ready(page);
+    hold.open();
+    await page.evaluate(open, { base: route.base, more: { resume: "auto" } });
+    const seen = await page.evaluate(async (runId) => ({ waited: T.plain(await ws.wait(runId)), said: (await ws.history({ sessionId: "side" })).map(T.textOf) }), runId);
+    assert.deepEqual([seen.waited.status, seen.said], ["ok", ["Count.", "One two three four."]]);
+    assert.deepEqual(route.violations, []);
+  });
+
   test("a new message instead ends the held run as interrupted and keeps its text", async (t) => {
     const { page, route, runId, hold } = await midAnswer(t);
     await page.reload();
