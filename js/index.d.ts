@@ -1212,7 +1212,10 @@ export interface Sessions {
    * always allowed in it, and begins anew: there is one as long as an agent runs.
    */
   remove(id: string): Promise<void>;
-  /** Brings a session back that was removed within the last ten seconds. */
+  /**
+   * Brings a session back that was removed within the last ten seconds. One that was not removed stays as it is, also `default`,
+   * which has begun anew.
+   */
   undoRemove(id: string): Promise<SessionState>;
   /**
    * Puts an idle session away: all its rows are packed, which takes a fraction of the space, and nothing is deleted. It is listed

@@ -16,7 +16,7 @@ export default function (test) {
   full(test);
   badInput(test);
   archives(test);
-  onBothHosts(test, hidden, records);
+  onBothHosts(test, hidden, records, first);
 }
 
 /** A tab with a workspace, `s` for its sessions, and an agent if there is somebody to ask. `clock`: it goes by `clock.now`. */
@@ -568,5 +568,25 @@ export function records(on) {
     for (const { result } of receipts) assert.equal(result.metadata.policy_envelope_id, run.policy_envelope_id, "the task's");
     const hint = "say who works here with setOperator()";
     assert.deepEqual(seen.errors.map(({ code, message, hint }) => [code, message, hint]), [["operator_required", "active operator session required", hint], ["operator_required", "the operator session has expired", hint]]);
+  });
+}
+
+/** The first session, which there is as long as an agent runs. */
+function first(on) {
+  on("the first session is removed: it begins anew, with its budget and its grants", async (t, host) => {
+    const route = await t.raw(message({ tool: "send", args: { to: "ann" } }), message("Sent."), message("Anew."));
+    const page = await tab(t, route.base, { host, config: { budgets: { session: { turns: 2 } } } });
+    const seen = await page.evaluate(async () => {
+      ws.tools.register({ name: "send", description: "Sends it.", destructive: true, inputSchema: { type: "object", properties: { to: { type: "string" } } }, execute: () => "sent" });
+      ws.addEventListener("agent:permission-required", ({ detail }) => detail.respond("always_allow"));
+      await ws.run("Send it.");
+      const over = await T.refused(() => ws.run("Once more."));
+      const granted = (await ws.tools.grants()).map(({ tool }) => tool);
+      await s.remove("default");
+      const left = [await ws.tools.grants(), await ws.history(), (await s.status("default")).usage ?? null];
+      return T.plain({ over: over.code, granted, left, text: (await ws.run("Hello.")).text });
+    });
+    assert.deepEqual(seen, { over: "budget_exceeded", granted: ["send"], left: [[], [], null], text: "Anew." });
+    assert.deepEqual(route.violations, []);
   });
 }
