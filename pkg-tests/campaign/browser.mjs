@@ -26,7 +26,7 @@ export function browser(test, { seed, count, first = 1, lives = LIVES, counts, e
         const { page, kill } = await kept.doomed();
         const pages = await goOn(all, () => page(init()));
         const [cut, ...beside] = all;
-        beside.forEach((conversation, n) => pages[n + 1].evaluate((texts) => shop.send(texts), conversation.next().map(({ text }) => text)).catch(() => {}));
+        beside.forEach((conversation, n) => pages[n + 1].evaluate((steps) => shop.send(steps), conversation.next()).catch(() => {}));
         let ended;
         // Where all was done before the moment came, another one is drawn.
         while (!ended) ended = await endAt(t, pages[0], cut.next(), draw.chance(50) ? { ms: draw(MS) } : { thread: "page", target: 1 + draw(40) }, kill);

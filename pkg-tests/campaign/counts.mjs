@@ -10,6 +10,8 @@ export function counter() {
       if (typeof more === "number") own.sum += more;
       else { own.sum++; own.kinds.set(more, (own.kinds.get(more) ?? 0) + 1); }
     },
+    /** How many there were of it. */
+    sum: (what) => counts.get(what)?.sum ?? 0,
     lines: () => [...counts].map(([what, { sum, kinds }]) => `${String(sum).padStart(7)}  ${what}${kinds.size ? `: ${[...kinds].toSorted(([, a], [, b]) => b - a).map(([kind, n]) => `${kind} ${n}`).join(", ")}` : ""}`),
   };
 }

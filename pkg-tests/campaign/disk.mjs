@@ -28,10 +28,10 @@ export function disk(test, { seed, count, first = 1, counts }) {
       await kept.life(async (page) => {
         await conversation.open(page);
         const room = small ?? await quota(page, t.env.site.url);
-        await page.evaluate((texts) => shop.send(texts), conversation.next().map(({ text }) => text));
+        await page.evaluate((steps) => shop.send(steps), conversation.next());
         const left = (200 + draw(800)) * KB;
         await room.leave(left);
-        const full = await conversation.fill(page, 20 + draw(60));
+        const full = await conversation.fill(page, 40 + draw(60));
         t.note(`${Math.round(left / KB)} KB left: ${JSON.stringify(full)}`);
         assert.equal(full.code, "quota_exceeded", `told by ${JSON.stringify(full)}`);
         await room.free();

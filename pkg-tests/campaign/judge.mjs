@@ -24,6 +24,17 @@ const WORLDS = [
   ["commits that are reported early", { liar: true }, "charge ends", EITHER],
 ];
 
+/** Changes of a conversation: what makes of them something else than was told, and what has to be found. */
+const CHANGES = [
+  ["remove", () => { ws.removeMessage = async () => {}; }, /is shown, and was removed/],
+  ["remove", () => { const { removeMessage } = ws; ws.removeMessage = async (id) => { const all = await ws.history(); await removeMessage.call(ws, id); await removeMessage.call(ws, all.find((message) => message.role === "user" && message.id !== id).id); }; }, LOST],
+  ["clear", () => { ws.clearConversation = async () => {}; }, /is shown, and was removed/],
+  ["edit", () => { const { sendMessage } = ws; ws.sendMessage = (text, { replaces, ...options }) => sendMessage.call(ws, text, options); }, /is shown, and has left/],
+  ["switch", () => { ws.switchTo = async () => {}; }, LOST],
+  ["regenerate", () => { ws.regenerate = async () => {}; }, /has 1 versions and not 2/],
+  ["configure", () => { ws.sessions.configure = async () => {}; }, /the model was not instructed by/],
+];
+
 /** All of them; `count`: how many of those at random moments too. */
 export function judge(test, { seed, count, first = 1, counts }) {
   WORLDS.forEach(([title, world, what, finding], n) => {
@@ -51,6 +62,21 @@ export function judge(test, { seed, count, first = 1, counts }) {
       counts.add("worlds whose fault was found");
     }, { hangMs: 600_000 });
   }
+  test("judge/changes of a conversation that are not what was told", async (t) => {
+    const page = await t.tab({ init: init() });
+    for (const [n, [act, other, finding]] of CHANGES.entries()) {
+      const conversation = await new Conversation(t, { draw: drawer(seed, "judge", `change ${n}`), row: WIRES[0], host: "page" }).ready();
+      await conversation.open(page);
+      const does = async (steps) => { await page.evaluate((steps) => shop.send(steps), steps); await conversation.settle(page); };
+      await does([conversation.job(["look"]), conversation.job([])]);
+      assert.deepEqual(await page.evaluate(() => shop.found(["j0", "j1", "j2"])), ["j0", "j1"], "what is stored is found");
+      if (act === "switch") await does(conversation.change("edit"));
+      await page.evaluate((other) => (0, eval)(`(${other})`)(), String(other));
+      await assert.rejects(does([...conversation.change(act), conversation.job([])]), (error) => { assert.match(`${act}: ${error.message}`, finding); return true; });
+      counts.add("changes of conversations that were found to be others");
+      await page.evaluate(() => ws.close());
+    }
+  });
   test("judge/a workspace that is shown otherwise, and nobody says so", async (t) => {
     const page = await t.tab({ init: world });
     const ids = await page.evaluate(() => build());
@@ -139,7 +165,7 @@ export function judge(test, { seed, count, first = 1, counts }) {
       const conversation = await new Conversation(t, { draw: drawer(seed, "judge", row.name), row, host: "page" }).ready();
       const page = await t.tab({ init: init() });
       await conversation.open(page);
-      await page.evaluate((texts) => shop.send(texts), [job("a", ["charge+look"]).text, job("b", ["look"]).text]);
+      await page.evaluate((steps) => shop.send(steps), [conversation.job(["charge+look"]), conversation.job(["look"])]);
       const { requests, sent } = conversation.route;
       const request = requests.at(-1);
       assert.deepEqual(row.wire.check(request, sent), []);

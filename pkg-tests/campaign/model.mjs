@@ -24,9 +24,9 @@ const textOf = (content) => (typeof content === "string" ? content : Array.isArr
 const isCall = (part) => part.type === "tool_use";
 
 /** The last job in a request of any wire, and how many calls were made for it. */
-function reading(body) {
+export function reading(body) {
   let found;
-  for (const item of body.messages ?? body.input) {
+  for (const item of body.messages ?? body.input ?? []) {
     const said = item.role === "user" && JOB.exec(textOf(item.content));
     if (said) found = { id: said[1], steps: said[2].split(" ").filter(Boolean), calls: 0 };
     else if (found) found.calls += (item.tool_calls?.length ?? 0) + (item.type === "function_call" ? 1 : 0) + (Array.isArray(item.content) ? item.content.filter(isCall).length : 0);

@@ -73,7 +73,7 @@ export function keepShop() {
   globalThis.shop = {
     /** Opens and starts, and gives what is there before anything else happens. `answer`: what the person says of lost calls. */
     async open({ campaign, name, host, provider, effects, answer = "deny", onResume }) {
-      globalThis.campaign = campaign;
+      Object.assign(globalThis, { campaign, named: name });
       ws = globalThis.ws = await lodger.openWorkspace(name, { host });
       const does = async (key) => { const { ok } = await fetch(`${effects}/${key}`, { method: "POST" }); if (!ok) throw new Error("no effect"); return "done"; };
       tool("charge", { onResume }, does);
@@ -114,15 +114,41 @@ export function keepShop() {
     },
     busy: () => ws.status().is_streaming,
 
-    /** Sends messages; each is noted when it is accepted. Resolves with the end of the last. */
-    async send(texts) {
+    /** Sends messages and changes the conversation; each is noted when it is accepted. Resolves with the end of the last run. */
+    async send(steps) {
       let run;
-      for (const text of texts) {
-        run = await ws.sendMessage(text, { whenBusy: "queue" });
-        note("accepted", text);
+      for (const { act, text, ...change } of steps) {
+        // A change waits until nothing is under way.
+        if (act) await run?.result;
+        run = act ? (await shop.change(act, text, change)) ?? run : await ws.sendMessage(text, { whenBusy: "queue" });
+        if (text) note("accepted", text);
         hit("accepted");
       }
-      return T.plain(await run.result);
+      return T.plain(await run?.result);
+    },
+
+    /** Changes the conversation. It is noted that this begins, and that it was done. */
+    async change(act, text, { of, message, id, words }) {
+      note("changing", { act, of, id, words });
+      hit(`${act} begins`);
+      const run = await {
+        edit: () => ws.sendMessage(text, { replaces: message }), regenerate: () => ws.regenerate(), switch: () => ws.switchTo(message), remove: () => ws.removeMessage(message),
+        clear: () => ws.clearConversation(), archive: () => ws.sessions.archive("default"), configure: () => ws.sessions.configure("default", { instructions: words }),
+      }[act]();
+      note("changed", { act });
+      hit(`${act} ends`);
+      return ["edit", "regenerate"].includes(act) ? run : undefined;
+    },
+
+    /** What people said in the conversation as it was with this message. */
+    said: async (version) => T.plain((await ws.history({ version })).filter(({ role }) => role === "user").map(({ parts }) => parts[0].text)),
+
+    /** The jobs among these of which anything is stored: in a row, or in an entry that is packed. */
+    async found(ids) {
+      const all = [];
+      for (const id of (await ws.sessions.list()).map(({ id }) => id)) all.push(await ws.sessions.journal(id, { limit: 10_000 }));
+      const stored = JSON.stringify([await T.dump(globalThis.named), all]);
+      return ids.filter((id) => new RegExp(`Job ${id}(d\\d+)?(:| is done)|Thought \\d+ about ${id}\\.`).test(stored));
     },
 
     /** Sends a message to the end of its run. Undefined if that has completed, else how it was told that it has not. */

@@ -29,12 +29,25 @@ export const FULL = {
   judge: { count: 4 },
 };
 
-/** What every test run has time for, in this order. */
+/** What every test run has time for, in this order. Of each part so many tests are played however late it is: `least`. */
 export const SAMPLE = {
-  damage: { count: 2 },
-  judge: { count: 0 },
-  kills: { count: 2 },
-  profile: { count: 1, each: 2 },
-  browser: { count: 1, lives: 1 },
-  disk: { count: 1 },
+  kills: { count: 2, lives: 2, least: 2 },
+  profile: { count: 1, each: 1, least: 1 },
+  browser: { count: 1, lives: 1, least: 1 },
+  judge: { count: 0, least: 5 },
+  damage: { count: 2, each: 3, least: 1 },
+  disk: { count: 1, least: 1 },
+};
+
+/** What the sample has done at the least, in the words of its counts. */
+export const LEAST = {
+  "kills of pages and workers": 2,
+  "kills of the browser": 1,
+  "changes of conversations": 5,
+  "changes of conversations that were found to be others": 7,
+  "worlds whose fault was found": 3,
+  "damages to rows": 1,
+  "damages that were judged": 2,
+  "damages to files": 1,
+  "full disks": 1,
 };

@@ -18,15 +18,20 @@ function left(titles) {
   return new Set([...hosts.values()].filter(({ length }) => length > 1).map((pair, n) => pair[(n + 1) % 2]));
 }
 
-/** The tests of `register(test, { pkg })` whose title contains the words, as the pool has them. */
+/**
+ * The tests of `register(test, { pkg, whole })` whose title contains the words, as the pool has them; `whole`: no words are asked for.
+ * `taken()` of a test is called before any runs, if it is one of those that will.
+ */
 export async function suite(name, { register, ...about }, pkg, words = "") {
   const tests = [];
-  const test = (title, body, { hangMs } = {}) => {
-    if (title.includes(words)) tests.push({ title, hangMs, open: async (lane) => new Context(await served(lane, pkg), title, body) });
+  const test = (title, body, { hangMs, taken } = {}) => {
+    if (title.includes(words)) tests.push({ title, hangMs, taken, open: async (lane) => new Context(await served(lane, pkg), title, body) });
   };
-  await register(test, { pkg });
+  await register(test, { pkg, whole: !words });
   const out = left(FULL || words ? [] : tests.map(({ title }) => title));
-  return { name, ...about, tests: tests.filter(({ title }) => !out.has(title)) };
+  const chosen = tests.filter(({ title }) => !out.has(title));
+  for (const { taken } of chosen) taken?.();
+  return { name, ...about, tests: chosen };
 }
 
 /** A lane with the web server of the test pages. */

@@ -2,6 +2,7 @@
 // the agent when the older one is idle, and the older one is told to reload. What the earlier one has left in the database and
 // in files is verified, shown as it was, and gone on with.
 import assert from "node:assert/strict";
+import * as exported from "../lib/exports.mjs";
 import { OLDER, olderTab, unpack } from "../lib/older.mjs";
 import { epochs, onHosts, open, openIn, start } from "../lib/tabs.mjs";
 import { gate, plain, stream } from "../servers/raw.mjs";
@@ -12,8 +13,9 @@ export default function (test) {
     unpack(version);
     // What differs between hosts differs in both versions alike.
     const hosts = version === OLDER.at(-1) || process.env.LODGER_CAMPAIGN ? ["page", "worker"] : ["page"];
-    onHosts(hosts, (title, body, options) => test(`${version}: ${title}`, (t) => body(Object.assign(t, { own: OWN[version], olderTab: () => olderTab(t, version), older: async (host) => openIn(await t.olderTab(), host) })), options), beside, since, later, left);
+    onHosts(hosts, (title, body, options) => test(`${version}: ${title}`, (t) => body(Object.assign(t, { version, own: OWN[version], olderTab: () => olderTab(t, version), older: async (host) => openIn(await t.olderTab(), host) })), options), beside, since, later, left);
   }
+  stays(test);
 }
 
 /**
@@ -436,6 +438,7 @@ function left(on) {
 
   on("files of an older package come in, and are what they were", async (t, host) => {
     const { page, files, before } = await worked(t, host);
+    if (process.env.LODGER_EXPORTS) for (const id of IDS) exported.write(`${t.version}-${id}`, files[id], { history: before.histories[id], events: before.events[id], receipts: before.receipts[id], handoffs: before.handoffs[id] });
     await page.evaluate(() => ws.close());
     await page.close();
     const takes = (page) => page.evaluate(async (files) => {
@@ -465,4 +468,44 @@ function left(on) {
       assert.equal(await fileOf(page, as("notes")), "a line of a file");
     }
   });
+}
+
+// ------------------------------------------------------------------ files that it has exported once
+
+/** The same of files that were written once and for all, in a workspace that has nothing else. */
+function stays(test) {
+  test("every file that an older package has exported is there, of each package", () => {
+    const names = exported.names();
+    assert.deepEqual(exported.lying().toSorted(), names.toSorted());
+    for (const version of OLDER) assert.ok(names.some((name) => name.startsWith(`${version}-`)), version);
+  });
+
+  for (const name of exported.names()) {
+    test(`the file ${name} comes in, is what it was, and goes on`, async (t) => {
+      const { file, shown } = exported.read(name);
+      const route = await t.raw(message("And on."));
+      const page = await open(t, "page");
+      const id = await page.evaluate(async (text) => {
+        globalThis.file = new Blob([text]);
+        return (await ws.sessions.import(file)).id;
+      }, file);
+      const seen = await page.evaluate(async (id) => T.plain({
+        history: await ws.history({ sessionId: id }), events: await ws.sessions.events(id), receipts: await ws.sessions.receipts(id), handoffs: await ws.sessions.handoffs(id),
+        verdict: (await ws.sessions.verify(id)).hmac_status, same: (await ws.sessions.replay(file)).same,
+      }), id);
+      // Its key stayed in its browser.
+      assert.deepEqual([seen.verdict, seen.same], ["unverifiable", true]);
+      for (const what of ["history", "receipts", "handoffs"]) assert.deepEqual(seen[what], shown[what], what);
+      assert.deepEqual(seen.events.slice(0, shown.events.length), shown.events, "events");
+      const attached = shown.history.flatMap(({ parts }) => parts).filter(({ type }) => type === "file");
+      if (attached.length) assert.equal(await fileOf(page, id), "a line of a file");
+      await start(page, route.base);
+      const said = await page.evaluate(async (id) => {
+        const { session } = await ws.sessions.status(id);
+        if (session.status === "failed") await ws.sessions.recover(id, { action: "resume" });
+        return (await ws.run("And now?", { sessionId: id })).text;
+      }, id);
+      assert.deepEqual([said, await page.evaluate(async (id) => (await ws.history({ sessionId: id })).length, id), route.violations], ["And on.", shown.history.length + 2, []]);
+    });
+  }
 }

@@ -16,61 +16,63 @@ export default function (test) {
 
 // ------------------------------------------------------------------ acknowledgements
 
-/** Keeps the transactions that write as they complete: their tables, and how sure they were. */
+/** Tells the test of each transaction that writes as it completes: its tables, and how sure it was. The thread goes on when that is heard. */
 function writes() {
-  globalThis.written = [];
   const { transaction } = IDBDatabase.prototype;
   IDBDatabase.prototype.transaction = function (...args) {
     const begun = transaction.apply(this, args);
-    const note = { tables: [...begun.objectStoreNames], sure: begun.durability };
-    if (begun.mode === "readwrite") begun.addEventListener("complete", () => { written.push(note); globalThis.tell?.(note); });
+    const note = JSON.stringify({ tables: [...begun.objectStoreNames], sure: begun.durability });
+    if (begun.mode === "readwrite") begun.addEventListener("complete", () => {
+      const request = new XMLHttpRequest();
+      request.open("POST", `${origin}/signal/written`, false);
+      request.send(note);
+    });
     return begun;
   };
 }
 
-/** The same in the worker of the package, which tells the page. */
+/** The same in the worker of the package. */
 function writesOfWorkers(writes) {
-  globalThis.written = [];
-  new BroadcastChannel("written").onmessage = ({ data }) => written.push(data);
   const { Worker } = globalThis;
   globalThis.Worker = function (url, options) {
-    const code = `import "${new URL(url, location.href)}"; (${writes})(); const out = new BroadcastChannel("written"); globalThis.tell = (note) => out.postMessage(note);`;
+    const code = `import "${new URL(url, location.href)}"; (${writes})();`;
     return new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })), options);
   };
 }
 
+/** How often a message is sent, and a tool with an effect called. */
+const TIMES = 4;
+
 function acknowledgements(test, host) {
   for (const durability of ["relaxed", "strict"]) {
     test(`an acknowledgement is ${durability === "strict" ? "flushed" : "not flushed"}, an effect always is: durability "${durability}" [${host}]`, async (t) => {
-      const answer = [message({ tool: "charge", id: "toolu_a" }), message("Done.")];
-      const route = await t.raw(...[answer, answer, answer, answer].flat());
+      const written = [];
+      const [acks, effects] = [[], []];
+      const last = (table) => written.findLast(({ tables }) => tables.includes(table)).sure;
+      // The model answers when the acknowledgement was heard, so nothing else is written before.
+      const holds = Array.from({ length: TIMES }, () => gate());
+      t.signal("written", (note) => { written.push(note); });
+      t.signal("acknowledged", () => { holds[acks.push(last("entries")) - 1].open(); });
+      t.signal("effect", () => { effects.push(last("entries")); });
+      const route = await t.raw(...holds.flatMap((hold) => [stream(hold, message({ tool: "charge", id: "toolu_a" })), message("Done.")]));
       const page = await t.tab();
       if (host === "worker") await page.evaluate(`(${writesOfWorkers})(${JSON.stringify(String(writes))})`);
       else await page.evaluate(writes);
-      const seen = await page.evaluate(async ([base, options]) => {
+      await page.evaluate(async ([base, options, times]) => {
         const ws = await lodger.openWorkspace("w", options);
-        const last = () => written.findLast(({ tables }) => tables.includes("entries")).sure;
-        const effects = [];
-        ws.tools.register({ name: "charge", description: "Charges.", inputSchema: { type: "object", properties: {} }, execute: async () => { effects.push(options.host === "page" ? last() : await flushed(2 * effects.length + 1)); return "ok"; } });
-        // What a worker has written is told by another way than its calls. Each run flushes twice: before its effect, and at its end.
-        const flushed = async (count) => { while (written.filter(({ tables, sure }) => tables.includes("entries") && sure === "strict").length < count) await T.turn(); return "strict"; };
+        ws.tools.register({ name: "charge", description: "Charges.", inputSchema: { type: "object", properties: {} }, execute: async () => { T.signal("effect"); return "ok"; } });
         await ws.startAgent({ provider: T.anthropic(base) });
-        const acks = [];
-        for (let n = 0; n < 4; n++) {
+        for (let n = 0; n < times; n++) {
           const run = await ws.sendMessage(`Charge ${n}`);
-          if (options.host === "page") acks.push(last());
+          T.signal("acknowledged");
           await run.result;
         }
         await ws.pages.create({ title: "A page" });
-        const changed = () => written.findLast(({ tables }) => tables.includes("pages"));
-        while (!changed()) await T.turn();
-        const pages = changed().sure;
-        return { acks, effects, pages, all: written };
-      }, [route.base, { host, ...(durability === "strict" && { durability }) }]);
-      assert.deepEqual(seen.effects, Array(4).fill("strict"), "before an effect");
-      if (host === "page") assert.deepEqual(seen.acks, Array(4).fill(durability), "before an acknowledgement");
-      assert.equal(seen.pages, "strict", "a change of a page is an effect");
-      const others = seen.all.filter(({ tables }) => tables.some((table) => table !== "drafts"));
+      }, [route.base, { host, ...(durability === "strict" && { durability }) }, TIMES]);
+      assert.deepEqual(acks, Array(TIMES).fill(durability), "before an acknowledgement");
+      assert.deepEqual(effects, Array(TIMES).fill("strict"), "before an effect");
+      assert.equal(last("pages"), "strict", "a change of a page is an effect");
+      const others = written.filter(({ tables }) => tables.some((table) => table !== "drafts"));
       if (durability === "strict") assert.deepEqual(others.filter(({ sure }) => sure !== "strict"), [], "every commit but drafts");
       else assert.ok(others.some(({ sure }) => sure === "relaxed"));
       assert.deepEqual(route.violations, []);
