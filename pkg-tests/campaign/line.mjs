@@ -1,7 +1,8 @@
-// What a conversation has to be after each of its changes: which messages it shows and in which order, which versions can be
-// looked at, what is gone for good, by which words the model is instructed.
+// What a conversation has to be after each of its changes.
 //
-// Promises: a change makes a new `Line`, the old one stays. So a test that does not know whether a change was stored keeps both.
+// Decides which messages it shows and in which order, and which versions can be looked at. It says what is gone for good, and by
+// which words the model is instructed. Promises: a change makes a new `Line`, the old one stays. So a test that does not know
+// whether a change was stored keeps both.
 // Leaves to others: what was really shown (`Conversation`). Messages are named by the ids of their jobs.
 
 /** Of all changes, each as often as it is drawn. */
