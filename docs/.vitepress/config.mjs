@@ -8,7 +8,17 @@ const page = (name) => ({ text: read(`${name}.md`).match(/^# (.*)$/m)[1].replace
 const menu = JSON.parse(read("menu.json")).map(({ text, pages }) => ({ text, items: pages.map(page) }));
 const reference = JSON.parse(read("reference/typedoc-sidebar.json"));
 
+/** A block that is a file of the reader's has its name above it. The site's own theme shows names in groups of blocks only. */
+function named(md) {
+  const { fence } = md.renderer.rules;
+  md.renderer.rules.fence = (tokens, at, ...rest) => {
+    const [, name] = /\[(.+)\]/.exec(tokens[at].info) ?? [];
+    return `${name ? `<p><code>${md.utils.escapeHtml(name.split("/").at(-1))}</code></p>` : ""}${fence(tokens, at, ...rest)}`;
+  };
+}
+
 export default defineConfig({
+  markdown: { config: named },
   title: "Lodger",
   description: "An LLM agent that lives in a web page.",
   base: "/docs/",

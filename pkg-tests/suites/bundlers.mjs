@@ -323,9 +323,23 @@ export default function (test) {
     const shown = () => page.waitForFunction((said) => JSON.stringify([...document.querySelectorAll("#log li")].map((item) => item.textContent)) === JSON.stringify(said), said);
     await shown();
     assert.deepEqual(await page.evaluate(() => chrome.storage.local.get("notes")), { notes: ["Call Ann"] });
+    const asked = [];
+    await context.route("https://api.anthropic.com/**", (route) => {
+      const key = route.request().headers()["x-api-key"];
+      asked.push(key);
+      return route.fulfill({ status: key === "sk-panel" ? 200 : 401, contentType: "application/json", headers: { "access-control-allow-origin": "*" }, body: JSON.stringify(key === "sk-panel" ? { data: [] } : { type: "error", error: { type: "authentication_error", message: "invalid x-api-key" } }) });
+    });
+    const said401 = page.waitForEvent("dialog").then(async (dialog) => { const words = dialog.message(); await dialog.accept(); return words; });
+    await page.fill("#key", "sk-wrong");
+    await page.click("#setup button");
+    assert.match(await said401, /key/);
+    assert.equal(await page.isVisible("#setup"), true, "a wrong key can be given anew");
     await page.fill("#key", "sk-panel");
     await page.click("#setup button");
     await page.waitForSelector("#setup", { state: "hidden" });
+    assert.deepEqual([...new Set(asked)], ["sk-wrong", "sk-panel"]);
+    const tall = await page.evaluate(() => [...document.querySelectorAll("#box, #send")].map((one) => one.offsetHeight));
+    assert.ok(tall.every((px) => px < 60), `the line of the message: ${tall}`);
     await page.reload();
     await shown();
     await page.waitForSelector("#send:enabled");

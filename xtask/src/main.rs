@@ -57,6 +57,10 @@ fn dispatch(args: &[String]) -> Result<()> {
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     match (command.as_str(), rest.as_slice()) {
         ("build", []) => build::package(&Project::open()?, build::Profile::Release, false),
+        ("help" | "--help" | "-h", _) | (_, ["help" | "--help" | "-h", ..]) => {
+            println!("{USAGE}");
+            Ok(())
+        }
         ("build", ["--record"]) => build::package(&Project::open()?, build::Profile::Release, true),
         ("build", ["--debug"]) => build::package(&Project::open()?, build::Profile::Debug, false),
         ("demo", options) => demo::demo(&Project::open()?, &demo_options(options)?),
@@ -77,10 +81,6 @@ fn dispatch(args: &[String]) -> Result<()> {
         ("bench", []) => test::bench(&Project::open()?, false),
         ("bench", ["--record"]) => test::bench(&Project::open()?, true),
         ("screenshots", []) => demo::screenshots(&Project::open()?),
-        ("help" | "--help" | "-h", _) => {
-            println!("{USAGE}");
-            Ok(())
-        }
         ("build" | "bench" | "docs" | "screenshots", [unknown, ..]) => {
             bail!("`{command}` has no argument '{unknown}'\n\n{USAGE}")
         }

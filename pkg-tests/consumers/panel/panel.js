@@ -15,8 +15,8 @@ ws.tools.register({
   },
 });
 
-const line = ({ role, parts }) => Object.assign(document.createElement("li"), {
-  className: role, textContent: parts.map((part) => part.text ?? `[${part.tool}: ${part.status}]`).join("\n"),
+const line = ({ role, parts, error }) => Object.assign(document.createElement("li"), {
+  className: role, textContent: [...parts.map((part) => part.text ?? `[${part.tool}: ${part.status}]`), error?.message].filter(Boolean).join("\n"),
 });
 ws.view().subscribe(({ messages, permissions: [asked] }) => {
   log.replaceChildren(...messages.map(line));
@@ -32,11 +32,16 @@ const connected = (await ws.keys.list()).includes("anthropic");
 setup.hidden = connected;
 await ws.startAgent({ instructions: "You keep the person's notes.", provider: connected ? { kind: "anthropic" } : offline() });
 
-setup.onsubmit = async (event) => {
-  event.preventDefault();
+const connect = async () => {
+  const { ok, error } = await ws.keys.validate({ kind: "anthropic", apiKey: key.value });
+  if (!ok) throw error;
   await ws.keys.set("anthropic", key.value);   // the vault keeps it, and no script reads it back
   await ws.configureAgent({ provider: { kind: "anthropic" } });
   setup.hidden = true;
+};
+setup.onsubmit = (event) => {
+  event.preventDefault();
+  connect().catch((error) => alert(error.message));
 };
 form.onsubmit = (event) => {
   event.preventDefault();
