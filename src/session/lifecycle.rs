@@ -308,7 +308,8 @@ fn launched(asked: &Asked<'_>, launch: &Launch<'_>) -> Result<(Record, Event), E
     check_id(id)?;
     if asked.record.is_some() {
         let message = ["agent session already exists: ", id].concat();
-        return Err(ErrorInfo::new(Code::SessionExists, message).hint("send to it by its sessionId, or choose another id"));
+        return Err(ErrorInfo::new(Code::SessionExists, message)
+            .hint("send to it by its sessionId, or choose another id"));
     }
     let cause = if launch.waiting { Cause::LaunchWaiting } else { Cause::Launch };
     let now = dates::utc(asked.at);

@@ -168,7 +168,8 @@ impl Runner {
         let known = self.knows(core, &session);
         if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
             let message = ["agent session already exists: ", &session].concat();
-            return Err(ErrorInfo::new(Code::SessionExists, message).hint("send to it by its sessionId, or choose another id"));
+            return Err(ErrorInfo::new(Code::SessionExists, message)
+                .hint("send to it by its sessionId, or choose another id"));
         }
         let begins = !known;
         if begins {
