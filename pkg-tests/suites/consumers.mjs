@@ -141,6 +141,34 @@ export default function (test) {
     assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
   });
 
+  test("useChat: a question that a reload interrupts, its answer, a new answer, the conversation after it", async (t) => {
+    const page = await t.tab({ path: await built(t, "use-chat"), wait: false });
+    const says = (lines, status = "ready") => shows(page, lines, status);
+    const press = (name) => page.getByRole("button", { name, exact: true }).click();
+    await press("Send");
+    const asked = "Place the order of 3 chairs? Allow Deny";
+    await says(['send_order {"cart":"3 chairs"}', asked], "streaming");
+    await page.reload();
+    await says(['send_order {"cart":"3 chairs"}', asked], "streaming");
+    await press("Allow");
+    const done = ['send_order {"cart":"3 chairs"}', "[send_order: output-available]The tool send_order says: ordered 3 chairs"];
+    await says(done);
+    await page.reload();
+    await says(done);
+    await page.fill("input", 'send_order {"cart":"a desk"}');
+    await press("Send");
+    await press("Deny");
+    const denied = [...done, 'send_order {"cart":"a desk"}', /^\[send_order: output-denied\]./];
+    await says(denied);
+    await press("Again");
+    await press("Allow");
+    const again = [...denied.slice(0, 3), "[send_order: output-available]The tool send_order says: ordered a desk"];
+    await says(again);
+    await page.reload();
+    await says(again);
+    assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+  });
+
   test("Node", async (t) => {
     const dir = await consumer(t.env.pkg, "node");
     const out = JSON.parse(await sh(process.execPath, ["main.mjs"], { cwd: dir, timeout: 30_000 }));
@@ -228,6 +256,25 @@ export default function (test) {
   test("are the types wrong?", async (t) => {
     await sh(process.execPath, [bin("attw"), t.env.pkg.tgz, "--profile", "esm-only", "--exclude-entrypoints", "./lodger.wasm", "--no-emoji", "--format", "ascii"]);
   });
+}
+
+/** Where the site has this app as Vite builds it. */
+async function built(t, name) {
+  const dir = await consumer(t.env.pkg, name);
+  const [{ build }, { default: react }] = await Promise.all([import("vite"), import("@vitejs/plugin-react")]);
+  const began = performance.now();
+  await build({ root: dir, base: "./", configFile: false, logLevel: "error", plugins: [react()] });
+  t.note(`built in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  return `/work/${path.relative(WORK, dir)}/dist/index.html`;
+}
+
+/** Waits until these are the messages of the page, in their words, and this is its status. */
+async function shows(page, lines, status) {
+  const fits = ([seen, now]) => now === status && seen.length === lines.length && lines.every((line, at) => (typeof line === "string" ? line === seen[at] : line.test(seen[at])));
+  const look = () => page.evaluate(() => [[...document.querySelectorAll("#messages > *")].map((item) => item.textContent.trim()), document.querySelector("#status")?.textContent]);
+  let seen = await look();
+  for (const end = Date.now() + 20_000; !fits(seen) && Date.now() < end; seen = await look()) await page.waitForTimeout(30);
+  assert.ok(fits(seen), `${JSON.stringify(seen)} is not ${JSON.stringify([lines.map(String), status])}`);
 }
 
 /** A Vite dev server for this directory; gives its address. */
