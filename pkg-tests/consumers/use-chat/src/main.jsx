@@ -30,7 +30,7 @@ function Chat() {
   return (
     <>
       <ul id="messages">{messages.map(({ id, role, parts }) => <li key={id} className={role}>{parts.map((part, at) => <Part key={at} part={part} />)}</li>)}</ul>
-      <p id="status">{error?.message ?? status}</p>
+      <p id="state">{error?.message ?? status}</p>
       <form onSubmit={send}><input value={text} onChange={(event) => setText(event.target.value)} /> <button>Send</button></form>
       <button onClick={() => regenerate()}>Again</button> <button onClick={() => ws.interrupt()}>Stop</button>
     </>
