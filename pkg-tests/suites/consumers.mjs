@@ -171,6 +171,40 @@ export default function (test) {
     assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
   });
 
+  test("assistant-ui: a question that a reload interrupts, its answer, a new answer, the conversation after it", async (t) => {
+    const page = await t.tab({ path: await built(t, "assistant-ui"), wait: false });
+    const press = (name) => page.getByRole("button", { name, exact: true }).last().click();
+    const order = async (cart) => {
+      await page.fill("textarea", `send_order {"cart":"${cart}"}`);
+      await press("Send");
+    };
+    const says = (lines, status = "ready") => shows(page, lines, status);
+    await order("3 chairs");
+    const asked = ['send_order {"cart":"3 chairs"}', "Place the order of 3 chairs? allow_oncealways_allowdeny"];
+    await says(asked, "waiting");
+    await page.reload();
+    await says(asked, "waiting");
+    await press("allow_once");
+    const done = [asked[0], "[send_order: done]The tool send_order says: ordered 3 chairsAgain"];
+    await says(done);
+    await page.reload();
+    await says(done);
+    await order("a desk");
+    await press("deny");
+    const denied = [...done, 'send_order {"cart":"a desk"}', /^\[send_order: failed\]The tool send_order says: .*Again$/];
+    await says(denied);
+    await press("Again");
+    await press("always_allow");
+    const again = [...denied.slice(0, 3), "[send_order: done]The tool send_order says: ordered a deskAgain"];
+    await says(again);
+    await order("a lamp");
+    const free = [...again, 'send_order {"cart":"a lamp"}', "[send_order: done]The tool send_order says: ordered a lampAgain"];
+    await says(free);
+    await page.reload();
+    await says(free);
+    assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+  });
+
   test("MCP by its SDK: the server's tools with their hints, a question, a picture, an error, the conversation after a reload", async (t) => {
     const server = await mcp(t);
     const page = await t.tab({ path: `${await built(t, "mcp", [])}?mcp=${encodeURIComponent(server.url)}`, wait: false });
@@ -184,15 +218,16 @@ export default function (test) {
       await shows(page, lines, "ready");
     };
     const picture = () => page.waitForFunction(() => document.querySelector("img")?.naturalWidth === 1);
+    // Asked about for what it does away with, then for the text from outside too; what only reads is never asked about.
+    await says('cancel_order {"id":"7"}', /^\[cancel_order: completed\] .*order 7 is cancelled/, "Allow");
     await says('draw_chart {"of":"sales"}', /^\[draw_chart: completed\] .*the sales of 2026/);
     await picture();
-    await says('cancel_order {"id":"7"}', /^\[cancel_order: completed\] .*order 7 is cancelled/, "Allow");
     await says('cancel_order {"id":"8"}', /^\[cancel_order: denied\] /, "Deny");
     await says('cancel_order {"id":"none"}', /^\[cancel_order: failed\] .*there is no such order/, "Allow");
     await page.reload();
     await picture();
     await shows(page, lines, "ready");
-    assert.deepEqual(server.calls, ["draw_chart sales", "cancel_order 7", "cancel_order none"]);
+    assert.deepEqual(server.calls, ["cancel_order 7", "draw_chart sales", "cancel_order none"]);
     assert.deepEqual([...server.versions], ["2026-07-28"]);
     assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
   });
