@@ -143,7 +143,7 @@ export default function (test) {
     assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
   });
 
-  test("useChat: a question that a reload interrupts, its answer, a new answer, the conversation after it", async (t) => {
+  test("useChat: a question that a reload interrupts, its answer, a new answer, a stop, the conversation after it", async (t) => {
     const page = await t.tab({ path: await built(t, "use-chat"), wait: false });
     const says = (lines, status = "ready") => shows(page, lines, status);
     const press = (name) => page.getByRole("button", { name, exact: true }).click();
@@ -168,6 +168,11 @@ export default function (test) {
     await says(again);
     await page.reload();
     await says(again);
+    await page.fill("input", 'send_order {"cart":"a lamp"}');
+    await press("Send");
+    await page.getByRole("button", { name: "Allow" }).waitFor();
+    await press("Stop");
+    await says([...again, 'send_order {"cart":"a lamp"}', "[send_order: output-error]"]);
     assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
   });
 
