@@ -2,7 +2,9 @@
 // in Node and its test runners, in TypeScript. The package itself, as the linters of packages see it.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
+import http from "node:http";
 import path from "node:path";
+import { Readable } from "node:stream";
 import { consumer, files, ROOT, sh, WORK } from "../lib/package.mjs";
 import { anchors, links } from "../lib/pages.mjs";
 import { STRICT_CSP } from "../lib/site.mjs";
@@ -141,6 +143,100 @@ export default function (test) {
     assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
   });
 
+  test("useChat: a question that a reload interrupts, its answer, a new answer, a stop, the conversation after it", async (t) => {
+    const page = await t.tab({ path: await built(t, "use-chat"), wait: false });
+    const says = (lines, status = "ready") => shows(page, lines, status);
+    const press = (name) => page.getByRole("button", { name, exact: true }).click();
+    await press("Send");
+    const asked = "Place the order of 3 chairs? Allow Deny";
+    await says(['send_order {"cart":"3 chairs"}', asked], "streaming");
+    await page.reload();
+    await says(['send_order {"cart":"3 chairs"}', asked], "streaming");
+    await press("Allow");
+    const done = ['send_order {"cart":"3 chairs"}', "[send_order: output-available]The tool send_order says: ordered 3 chairs"];
+    await says(done);
+    await page.reload();
+    await says(done);
+    await page.fill("input", 'send_order {"cart":"a desk"}');
+    await press("Send");
+    await press("Deny");
+    const denied = [...done, 'send_order {"cart":"a desk"}', /^\[send_order: output-denied\]./];
+    await says(denied);
+    await press("Again");
+    await press("Allow");
+    const again = [...denied.slice(0, 3), "[send_order: output-available]The tool send_order says: ordered a desk"];
+    await says(again);
+    await page.reload();
+    await says(again);
+    await page.fill("input", 'send_order {"cart":"a lamp"}');
+    await press("Send");
+    await page.getByRole("button", { name: "Allow" }).waitFor();
+    await press("Stop");
+    await says([...again, 'send_order {"cart":"a lamp"}', "[send_order: output-error]"]);
+    assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+  });
+
+  test("assistant-ui: a question that a reload interrupts, its answer, a new answer, the conversation after it", async (t) => {
+    const page = await t.tab({ path: await built(t, "assistant-ui"), wait: false });
+    const press = (name) => page.getByRole("button", { name, exact: true }).last().click();
+    const order = async (cart) => {
+      await page.fill("textarea", `send_order {"cart":"${cart}"}`);
+      await press("Send");
+    };
+    const says = (lines, status = "ready") => shows(page, lines, status);
+    await order("3 chairs");
+    const asked = ['send_order {"cart":"3 chairs"}', "Place the order of 3 chairs? allow_oncealways_allowdeny"];
+    await says(asked, "waiting");
+    await page.reload();
+    await says(asked, "waiting");
+    await press("allow_once");
+    const done = [asked[0], "[send_order: done]The tool send_order says: ordered 3 chairsAgain"];
+    await says(done);
+    await page.reload();
+    await says(done);
+    await order("a desk");
+    await press("deny");
+    const denied = [...done, 'send_order {"cart":"a desk"}', /^\[send_order: failed\]The tool send_order says: .*Again$/];
+    await says(denied);
+    await press("Again");
+    await press("always_allow");
+    const again = [...denied.slice(0, 3), "[send_order: done]The tool send_order says: ordered a deskAgain"];
+    await says(again);
+    await order("a lamp");
+    const free = [...again, 'send_order {"cart":"a lamp"}', "[send_order: done]The tool send_order says: ordered a lampAgain"];
+    await says(free);
+    await page.reload();
+    await says(free);
+    assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+  });
+
+  test("MCP by its SDK: the server's tools with their hints, a question, a picture, an error, the conversation after a reload", async (t) => {
+    const server = await mcp(t);
+    const page = await t.tab({ path: `${await built(t, "mcp", [])}?mcp=${encodeURIComponent(server.url)}`, wait: false });
+    const lines = [];
+    const says = async (text, ...answers) => {
+      await page.waitForFunction(() => document.querySelector("#form").onsubmit);
+      await page.fill("#box", text);
+      await page.getByRole("button", { name: "Send" }).click();
+      for (const name of answers.slice(1)) await page.getByRole("button", { name }).click();
+      lines.push(text, answers[0]);
+      await shows(page, lines, "ready");
+    };
+    const picture = () => page.waitForFunction(() => document.querySelector("img")?.naturalWidth === 1);
+    // Asked about for what it does away with, then for the text from outside too; what only reads is never asked about.
+    await says('cancel_order {"id":"7"}', /^\[cancel_order: completed\] .*order 7 is cancelled/, "Allow");
+    await says('draw_chart {"of":"sales"}', /^\[draw_chart: completed\] .*the sales of 2026/);
+    await picture();
+    await says('cancel_order {"id":"8"}', /^\[cancel_order: denied\] /, "Deny");
+    await says('cancel_order {"id":"none"}', /^\[cancel_order: failed\] .*there is no such order/, "Allow");
+    await page.reload();
+    await picture();
+    await shows(page, lines, "ready");
+    assert.deepEqual(server.calls, ["cancel_order 7", "draw_chart sales", "cancel_order none"]);
+    assert.deepEqual([...server.versions], ["2026-07-28"]);
+    assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+  });
+
   test("Node", async (t) => {
     const dir = await consumer(t.env.pkg, "node");
     const out = JSON.parse(await sh(process.execPath, ["main.mjs"], { cwd: dir, timeout: 30_000 }));
@@ -228,6 +324,59 @@ export default function (test) {
   test("are the types wrong?", async (t) => {
     await sh(process.execPath, [bin("attw"), t.env.pkg.tgz, "--profile", "esm-only", "--exclude-entrypoints", "./lodger.wasm", "--no-emoji", "--format", "ascii"]);
   });
+}
+
+const CORS = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-expose-headers": "*" };
+/** The smallest PNG there is. */
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
+
+/** An MCP server for pages of other origins, by the official SDK. `calls`: what its tools were asked; `versions`: of the protocol, by the clients. */
+async function mcp(t) {
+  const [{ McpServer, createMcpHandler }, { z }] = await Promise.all([import("@modelcontextprotocol/server"), import("zod")]);
+  const [calls, versions] = [[], new Set()];
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: "orders", version: "1.0.0" });
+    server.registerTool("draw_chart", { description: "Draws a chart.", inputSchema: z.object({ of: z.string() }), annotations: { readOnlyHint: true, openWorldHint: false } }, async ({ of }) => {
+      calls.push(`draw_chart ${of}`);
+      return { content: [{ type: "text", text: `the ${of} of 2026` }, { type: "image", data: DOT, mimeType: "image/png" }] };
+    });
+    server.registerTool("cancel_order", { title: "Cancel the order", description: "Cancels an order.", inputSchema: z.object({ id: z.string() }) }, async ({ id }) => {
+      calls.push(`cancel_order ${id}`);
+      return { isError: id === "none", content: [{ type: "text", text: id === "none" ? "there is no such order" : `order ${id} is cancelled` }] };
+    });
+    return server;
+  });
+  const server = http.createServer(async (request, response) => {
+    if (request.method === "OPTIONS") return response.writeHead(204, CORS).end();
+    if (request.headers["mcp-protocol-version"]) versions.add(request.headers["mcp-protocol-version"]);
+    const body = request.method === "POST" ? Readable.toWeb(request) : undefined;
+    const answer = await handler.fetch(new Request(`http://${request.headers.host}${request.url}`, { method: request.method, headers: request.headers, body, duplex: "half" }));
+    response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...CORS });
+    if (answer.body) Readable.fromWeb(answer.body).pipe(response);
+    else response.end();
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  t.after(async () => { await handler.close(); server.closeAllConnections(); await new Promise((done) => server.close(done)); });
+  return { url: `http://127.0.0.1:${server.address().port}/mcp`, calls, versions };
+}
+
+/** Where the site has this app as Vite builds it. */
+async function built(t, name, plugins) {
+  const dir = await consumer(t.env.pkg, name);
+  const [{ build }, { default: react }] = await Promise.all([import("vite"), import("@vitejs/plugin-react")]);
+  const began = performance.now();
+  await build({ root: dir, base: "./", configFile: false, logLevel: "error", plugins: plugins ?? [react()] });
+  t.note(`built in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  return `/work/${path.relative(WORK, dir)}/dist/index.html`;
+}
+
+/** Waits until these are the messages of the page, in their words, and this is its status. */
+async function shows(page, lines, status) {
+  const fits = ([seen, now]) => now === status && seen.length === lines.length && lines.every((line, at) => (typeof line === "string" ? line === seen[at] : line.test(seen[at])));
+  const look = () => page.evaluate(() => [[...document.querySelectorAll("#messages > *")].map((item) => item.textContent.trim()), document.querySelector("#state")?.textContent]);
+  let seen = await look();
+  for (const end = Date.now() + 20_000; !fits(seen) && Date.now() < end; seen = await look()) await page.waitForTimeout(30);
+  assert.ok(fits(seen), `${JSON.stringify(seen)} is not ${JSON.stringify([lines.map(String), status])}`);
 }
 
 /** A Vite dev server for this directory; gives its address. */
