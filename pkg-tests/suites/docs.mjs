@@ -81,14 +81,38 @@ async function faultOf(line, { pkg, manifest, usage }) {
   const has = (name) => name === "lodger" || /^lodger-.*\.tgz$/.test(name) || name in manifest.devDependencies;
   const [program, verb, ...rest] = words;
   if (program === "npm" && verb === "install") return rest.filter((name) => !name.startsWith("-")).find((name) => !has(name));
-  if (program === "npm" && verb === "create") return /^(vite|next-app)@latest$/.test(rest[0]) ? undefined : rest[0];
-  if (program === "npm" && verb === "pack") return undefined;
+  if (program === "npm" && verb === "create") return rest[0] in TEMPLATES ? undefined : rest[0];
+  // Where they stand is looked at by `strayLine`.
+  if (program === "cd" || (program === "npm" && ["pack", "run"].includes(verb))) return undefined;
   if (program === "npx") return (await exists(bin(verb))) ? undefined : verb;
   if (program === "cp") return (await exists(path.join(pkg.dir, "..", rest[0].replace(/^node_modules\//, "")))) ? undefined : rest[0];
   if (program === "cargo" && verb === "xtask") return usage.includes(`\n  ${rest[0]} `) ? undefined : `cargo xtask ${rest[0]}`;
   if (program === "cargo" && verb === "add") return /^(lodger|serde_json)$/.test(rest[0]) ? undefined : rest[0];
   if (program === "cargo" && verb === "run") return (await exists(path.join(REPOSITORY, "examples", `${rest[1]}.rs`))) ? undefined : rest.join(" ");
   return line;
+}
+
+/** What the templates of `npm create` have: their scripts, and whether their packages are installed when it ends. */
+const TEMPLATES = {
+  "vite@latest": { scripts: ["dev", "build", "preview"], installed: false },
+  "next-app@latest": { scripts: ["dev", "build", "start"], installed: true },
+};
+
+/** The first line of a shell block that does not work where the lines before it leave the reader. */
+function strayLine(code) {
+  let app;
+  for (const line of code.split("\n")) {
+    const [program, verb, ...rest] = line.split(/\s+#/)[0].trim().split(/\s+/);
+    const enters = app && !app.entered;
+    if (enters && (program !== "cd" || verb !== app.dir)) return line;
+    if (enters) app.entered = true;
+    else if (program === "cd") return line;
+    if (program !== "npm") continue;
+    if (verb === "create") app = { ...TEMPLATES[rest[0]], dir: rest[1], entered: false };
+    if (verb === "install" && app) app.installed = true;
+    if (verb === "run" && !(app?.installed && app.scripts?.includes(rest[0]))) return line;
+  }
+  return app && !app.entered ? code.split("\n").at(-1) : undefined;
 }
 
 /** What the compiler says of these blocks, each a module of its own beside what `data/docs.d.ts` declares of the reader's page. */
@@ -155,7 +179,14 @@ export default async function (test) {
       for (const line of block.code.split("\n").filter((line) => line.trim())) {
         assert.equal(await faultOf(line, { pkg: t.env.pkg, manifest, usage }), undefined, `${place(block)}: ${line}`);
       }
+      assert.equal(strayLine(block.code), undefined, `${place(block)}: the lines before it`);
     }
+  });
+
+  test("lines of a shell in another order are found", () => {
+    const create = "npm create vite@latest shop -- --template react";
+    const strays = [[create, "npm install"], [create], [create, "cd other"], ["cd shop"], [create, "cd shop", "npm run dev"], [create, "cd shop", "npm install", "npm run start"], ["npm run dev"]];
+    for (const lines of strays) assert.equal(strayLine(lines.join("\n")), lines.at(-1), lines.join("; "));
   });
 
   test("scripts fit the package's types", async (t) => {
@@ -212,6 +243,7 @@ export default async function (test) {
         await fs.mkdir(path.dirname(path.join(dir, name)), { recursive: true });
         await fs.writeFile(path.join(dir, name), `${code}\n`);
       }
+      t.env.site.serve("/favicon.ico", "", {}, "image/x-icon");
       const out = await build(dir);
       const tab = await t.tab({ path: `/work/${path.relative(WORK, out)}/index.html`, wait: false });
       await use(tab, parts.find(({ output }) => output), false);
