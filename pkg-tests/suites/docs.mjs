@@ -75,20 +75,56 @@ async function said(output, seen, wanted = output.code.split("\n")) {
   assert.deepEqual(seen, wanted, `what ${place(output)} says`);
 }
 
+/** A file of the app in Rust, which tests of its own run in browsers. */
+const ofExample = (name) => fs.readFile(path.join(REPOSITORY, "examples", "wasm-app", name), "utf8");
+
+/** Whether these lines stand in a source, as they are or one step further in. */
+const isPiece = (code, source) => [code, code.replace(/^(?=.)/gm, "    ")].some((piece) => `\n${source}`.includes(`\n${piece}\n`));
+
 /** Whether an installed tool, a file or a command of ours is behind each line of a shell block. */
-async function faultOf(line, { pkg, manifest, usage }) {
+async function faultOf(line, { pkg, manifest, usage, example }) {
   const words = line.split(/\s+#/)[0].trim().split(/\s+/);
   const has = (name) => name === "lodger" || /^lodger-.*\.tgz$/.test(name) || name in manifest.devDependencies;
   const [program, verb, ...rest] = words;
   if (program === "npm" && verb === "install") return rest.filter((name) => !name.startsWith("-")).find((name) => !has(name));
-  if (program === "npm" && verb === "create") return /^(vite|next-app)@latest$/.test(rest[0]) ? undefined : rest[0];
-  if (program === "npm" && verb === "pack") return undefined;
+  if (program === "npm" && verb === "create") return rest[0] in TEMPLATES ? undefined : rest[0];
+  // Where they stand is looked at by `strayLine`.
+  if (program === "cd" || (program === "npm" && ["pack", "run"].includes(verb))) return undefined;
   if (program === "npx") return (await exists(bin(verb))) ? undefined : verb;
   if (program === "cp") return (await exists(path.join(pkg.dir, "..", rest[0].replace(/^node_modules\//, "")))) ? undefined : rest[0];
   if (program === "cargo" && verb === "xtask") return usage.includes(`\n  ${rest[0]} `) ? undefined : `cargo xtask ${rest[0]}`;
-  if (program === "cargo" && verb === "add") return /^(lodger|serde_json)$/.test(rest[0]) ? undefined : rest[0];
+  if (program === "cargo" && verb === "add") return rest.flatMap((word) => word.split(",")).find((word) => !/^(--.*|\.\.\/lodger)$/.test(word) && !new RegExp(`\\b${word}\\b`).test(example.manifest));
+  if (program === "cargo" && verb === "install") return `${rest.join(" ")} `.startsWith(`wasm-bindgen-cli --version ${example.bindgen} `) ? undefined : rest.join(" ");
+  if (program === "rustup") return line === `rustup target add ${/ -target (\S+)/.exec(example.page)[1]}` ? undefined : line;
+  // As the example's own page says it, in a comment where some options have one dash.
+  const dashes = (text) => text.replaceAll(" --", " -");
+  if (program === "wasm-bindgen" || (program === "cargo" && verb === "build")) return dashes(example.page).includes(` ${dashes(line)}\n`) ? undefined : line;
+  if (program === "python3") return /^-m http\.server \d+ --directory examples\/wasm-app$/.test([verb, ...rest].join(" ")) ? undefined : line;
   if (program === "cargo" && verb === "run") return (await exists(path.join(REPOSITORY, "examples", `${rest[1]}.rs`))) ? undefined : rest.join(" ");
   return line;
+}
+
+/** What the templates of `npm create` have: their scripts, and whether their packages are installed when it ends. */
+const TEMPLATES = {
+  "vite@latest": { scripts: ["dev", "build", "preview"], installed: false },
+  "next-app@latest": { scripts: ["dev", "build", "start"], installed: true },
+};
+
+/** The first line of a shell block that does not work where the lines before it leave the reader. */
+function strayLine(code) {
+  let app;
+  for (const line of code.split("\n")) {
+    const [program, verb, ...rest] = line.split(/\s+#/)[0].trim().split(/\s+/);
+    const enters = app && !app.entered;
+    if (enters && (program !== "cd" || verb !== app.dir)) return line;
+    if (enters) app.entered = true;
+    else if (program === "cd") return line;
+    if (program !== "npm") continue;
+    if (verb === "create") app = { ...TEMPLATES[rest[0]], dir: rest[1], entered: false };
+    if (verb === "install" && app) app.installed = true;
+    if (verb === "run" && !(app?.installed && app.scripts?.includes(rest[0]))) return line;
+  }
+  return app && !app.entered ? code.split("\n").at(-1) : undefined;
 }
 
 /** What the compiler says of these blocks, each a module of its own beside what `data/docs.d.ts` declares of the reader's page. */
@@ -125,13 +161,15 @@ export default async function (test) {
 
   test("each block is of a known kind, and something looks at it", async () => {
     const library = await fs.readFile(path.join(REPOSITORY, "src", "lib.rs"), "utf8");
-    const example = await fs.readFile(path.join(REPOSITORY, "examples", "wasm-app", "src", "lib.rs"), "utf8");
+    const [example, tested] = await Promise.all([ofExample("src/lib.rs"), ofExample("tests/chat.rs")]);
     const lost = found.filter(({ kind, page, name, output, ...block }, index) => {
       // What is shown by nothing is shown at once.
       if (kind === "text") return !outputs.has(found[index]) || !block.code.trim();
       if (kind === "rust") return !library.includes(`include_str!("../${page}")`);
       // A piece of the example, which its tests run.
-      if (kind === "rs") return !example.includes(`\n${block.code.replace(/^(?=.)/gm, "    ")}\n`);
+      if (kind === "rs") return !isPiece(block.code, example);
+      // What it shows is what those tests wait for, there with the role before it.
+      if (kind === "sh") return output && !output.code.split("\n").every((line) => tested.includes(`: ${line}"`));
       if (["vue", "svelte", "jsx"].includes(kind)) return !(page in APPS && name) && kind !== "jsx";
       if (isFile({ name })) return false;
       if (kind === "html") return !output && /<script type="module"/.test(block.code);
@@ -139,6 +177,12 @@ export default async function (test) {
     });
     assert.deepEqual(lost.map((block) => `${place(block)}: ${block.kind || "no kind"}`), []);
     assert.ok(found.length > 100, `${found.length} blocks`);
+  });
+
+  test("the pieces of the app in Rust are all of it", async () => {
+    const pieces = found.filter(({ kind, page }) => kind === "rs" && page === "docs/start/rust.md");
+    const rest = pieces.reduce((source, { code }) => source.replace(code, ""), await ofExample("src/lib.rs"));
+    assert.deepEqual(rest.split("\n").filter((line) => line && !line.startsWith("//!")), ['#![cfg(target_arch = "wasm32")]']);
   });
 
   test("what is JSON reads as JSON, and what is a consumer's file is that file", async () => {
@@ -151,11 +195,20 @@ export default async function (test) {
   test("what a shell is told to run exists", async (t) => {
     const manifest = JSON.parse(await fs.readFile(path.join(ROOT, "package.json"), "utf8"));
     const usage = await fs.readFile(path.join(REPOSITORY, "xtask", "src", "main.rs"), "utf8");
+    const [, bindgen] = /name = "wasm-bindgen"\nversion = "(.+)"/.exec(await fs.readFile(path.join(REPOSITORY, "Cargo.lock"), "utf8"));
+    const example = { bindgen, manifest: await ofExample("Cargo.toml"), page: await ofExample("index.html") };
     for (const block of found.filter(({ kind }) => kind === "sh")) {
       for (const line of block.code.split("\n").filter((line) => line.trim())) {
-        assert.equal(await faultOf(line, { pkg: t.env.pkg, manifest, usage }), undefined, `${place(block)}: ${line}`);
+        assert.equal(await faultOf(line, { pkg: t.env.pkg, manifest, usage, example }), undefined, `${place(block)}: ${line}`);
       }
+      assert.equal(strayLine(block.code), undefined, `${place(block)}: the lines before it`);
     }
+  });
+
+  test("lines of a shell in another order are found", () => {
+    const create = "npm create vite@latest shop -- --template react";
+    const strays = [[create, "npm install"], [create], [create, "cd other"], ["cd shop"], [create, "cd shop", "npm run dev"], [create, "cd shop", "npm install", "npm run start"], ["npm run dev"]];
+    for (const lines of strays) assert.equal(strayLine(lines.join("\n")), lines.at(-1), lines.join("; "));
   });
 
   test("scripts fit the package's types", async (t) => {
@@ -212,6 +265,7 @@ export default async function (test) {
         await fs.mkdir(path.dirname(path.join(dir, name)), { recursive: true });
         await fs.writeFile(path.join(dir, name), `${code}\n`);
       }
+      t.env.site.serve("/favicon.ico", "", {}, "image/x-icon");
       const out = await build(dir);
       const tab = await t.tab({ path: `/work/${path.relative(WORK, out)}/index.html`, wait: false });
       await use(tab, parts.find(({ output }) => output), false);

@@ -1,5 +1,0 @@
-export const metadata = { title: "A shop" };
-
-export default function Layout({ children }) {
-  return <html lang="en"><body>{children}</body></html>;
-}
