@@ -380,9 +380,8 @@ export interface Workspace extends EventTarget {
   switchTo(messageId: string, options?: { sessionId?: string }): Promise<void>;
   /**
    * Takes a message out of the conversation, by its id or that of its answer, and erases both: what was said, thought, called and
-   * attached, and all its other versions with what followed only these. Later messages stay; older versions of others cannot be looked at
-   * any more. What was used up still counts, and
-   * what was always allowed in the session is asked about again. A held run ends.
+   * attached, and all its other versions with what followed only these. Later messages stay, and so do versions of others. What was
+   * used up still counts, and what was always allowed in the session is asked about again. A held run ends.
    *
    * @throws {LodgerError} `message_not_found`, `busy`.
    */

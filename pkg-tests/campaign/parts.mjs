@@ -34,9 +34,9 @@ export const SAMPLE = {
   kills: { count: 2, lives: 2, least: 2 },
   profile: { count: 1, each: 1, least: 1 },
   browser: { count: 1, lives: 1, least: 1 },
-  judge: { count: 0, least: 5 },
-  damage: { count: 2, each: 3, least: 1 },
   disk: { count: 1, least: 1 },
+  damage: { count: 1, each: 4, least: 1 },
+  judge: { count: 0, least: 5 },
 };
 
 /** What the sample has done at the least, in the words of its counts. */
