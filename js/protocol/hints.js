@@ -66,7 +66,7 @@ function meant(name, known) {
   return near && near[0] <= Math.min(3, bare(name).length / 3) ? near[1] : undefined;
 }
 
-/** Where another object than this one has a member of this name, or of the one that was meant. */
+/** What another object has by this name: a provider, or the agent's configuration. */
 function elsewhere(name, place, what) {
   const it = place === "" ? meant(name, CONFIG.provider) : Object.hasOwn(MEMBERS, what) ? meant(name, CONFIG[""]) : undefined;
   return it && (place === "" ? `It is a member of provider: provider.${it}.` : `It is a member of startAgent's configuration: ${it}.`);
