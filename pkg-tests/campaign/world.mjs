@@ -4,7 +4,7 @@
 /** What the others need. */
 export function words() {
   globalThis.NAME = "world";
-  globalThis.SESSIONS = ["default", "notes", "other", "held", "queued", "cleared", "away", "long"];
+  globalThis.SESSIONS = ["default", "notes", "other", "held", "queued", "cleared", "away", "long", "turned", "removed"];
   // Enough of them for several packs.
   globalThis.RUNS = 20;
   globalThis.plainly = async (work) => { try { return { value: await work() }; } catch (error) { if (typeof error.code === "string") return { error: error.code }; if (error instanceof DOMException) return { error: error.name }; throw error; } };
@@ -41,7 +41,7 @@ export function words() {
 }
 
 /**
- * Makes it: sessions that are idle, open, queued, cleared, archived and long, pages with versions and links, files, a key. Gives the
+ * Makes it: sessions that are idle, open, queued, cleared, archived, long and changed, pages with versions and links, files, a key. Gives the
  * ids of the files, and of the first run of each session.
  */
 export async function build() {
@@ -62,6 +62,7 @@ export async function build() {
   await ws.clearConversation("cleared");
   for (let n = 1; n <= 3; n++) await says(`Anew ${n}`, "cleared");
   await ws.sessions.archive("away");
+  await turn(says);
   const root = await ws.pages.create({ title: "Root", content: "See [[Leaf]] and [[Nowhere]]." });
   for (const title of ["Leaf", "Branch", "Gone"]) await ws.pages.create({ title, content: `The page ${title}, back to [[Root]].`, parentSlug: root.slug });
   for (const content of ["Second words.", "Third words, of [[Branch]]."]) await ws.pages.update("leaf", { content });
@@ -81,6 +82,21 @@ export async function build() {
   await ws.close();
   globalThis.template = await T.dump(NAME);
   return { files: template.files.map(([[id]]) => id), runs };
+}
+
+/** Two sessions that were changed: one has versions and settings of its own, from the other a message was removed. */
+export async function turn(says) {
+  for (const id of ["turned", "removed"]) for (const n of [2, 3, 4]) await says(`Number ${n}`, id);
+  const message = async (id, text) => (await ws.history({ sessionId: id })).find(({ role, parts }) => role === "user" && parts[0].text === text).id;
+  const two = await message("turned", "Number 2");
+  const edited = await ws.sendMessage("Number two", { sessionId: "turned", replaces: two });
+  await edited.result;
+  await (await ws.regenerate(undefined, { sessionId: "turned" })).result;
+  await ws.switchTo(two, { sessionId: "turned" });
+  await ws.sessions.configure("turned", { instructions: "Count." });
+  await says("Number 5", "turned");
+  await ws.removeMessage(await message("removed", "Number 3"), { sessionId: "removed" });
+  await says("Number 5", "removed");
 }
 
 /** Puts the workspace back as it was. */
@@ -249,4 +265,4 @@ export async function nothing(ids) {
 }
 
 /** All of it as text. */
-export const world = `(${words})();\n${[build, putBack, harm, reach, look, ask, nothing].map((part) => `globalThis.${part.name} = ${part};`).join("\n")}`;
+export const world = `(${words})();\n${[build, turn, putBack, harm, reach, look, ask, nothing].map((part) => `globalThis.${part.name} = ${part};`).join("\n")}`;
