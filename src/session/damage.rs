@@ -10,6 +10,7 @@
 use super::Session;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Header, OfQueue, Row, Scope, Sums, Withdrawn};
+use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
@@ -449,6 +450,25 @@ impl Survey {
         known.max_by_key(|(seq, _)| *seq).map(|(_, sums)| sums)
     }
 
+    /// The entry that has removed messages last behind so many places, with the runs that each of them has removed.
+    pub fn withdrawn_behind(&self, kept: usize) -> Option<Entry> {
+        let entry = |place: &Place| match place {
+            Place::Whole(_, Some(entry @ Entry::Withdrawn { .. }), _) => Some(entry.clone()),
+            _ => None,
+        };
+        let entries = self.places.iter().skip(kept).filter_map(entry).list();
+        let all = entries.iter().flat_map(|entry| match entry {
+            Entry::Withdrawn { runs, .. } => texts(runs).unwrap_or_default(),
+            _ => Vec::new(),
+        });
+        let all = all.list();
+        let mut last = entries.into_iter().next_back()?;
+        if let Entry::Withdrawn { runs, .. } = &mut last {
+            *runs = all.into();
+        }
+        Some(last)
+    }
+
     /// Whether nobody says where it ends.
     pub fn is_open(&self) -> bool {
         matches!(self.places.last(), Some(Place::Open(_)))
@@ -578,7 +598,7 @@ impl Session {
     /// journal nothing is missing.
     fn bridge(&mut self, header: &Header, entry: &Entry, is_delegate: &dyn Fn(&str) -> bool) -> bool {
         let Some(id) = header.run.as_deref() else {
-            return matches!(entry, Entry::Cleared { .. }) && self.leave_open(header.at);
+            return matches!(entry.scope(), Scope::Conversation(_)) && self.leave_open(header.at);
         };
         let is_current = self.current().is_some_and(|run| run.id == id);
         match entry.scope() {

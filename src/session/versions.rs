@@ -14,7 +14,7 @@
 //! looked at through these alone. The entry says what is left and in which order, because rows that are gone have said it.
 
 use super::{Past, Session, files_of};
-use crate::journal::{Header, OfConversation, Outside};
+use crate::journal::{Entry, Header, OfConversation, Outside};
 use crate::json::{items, texts};
 use crate::list::Listed;
 use crate::maps::Named;
@@ -46,6 +46,15 @@ impl Versions {
     pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
         self.replaced.iter_mut().flat_map(|replaced| &mut replaced.runs)
     }
+}
+
+/// What has left a conversation, as `withdrawn` has it in `older`. `named`: the runs with these ids.
+fn replaced_by(older: &[Value], named: &mut dyn FnMut(&Value) -> Option<Vec<Run>>) -> Option<Vec<Replaced>> {
+    let one = |one: &Value| {
+        let at = usize::try_from(one.get("at")?.as_u64()?).ok()?;
+        Some(Replaced { at, runs: named(one.get("runs")?)? })
+    };
+    older.iter().map(one).whole()
 }
 
 /// What the versions of a message have in common: the id of the first.
@@ -249,6 +258,67 @@ impl Session {
         Some(())
     }
 
+    /// What makes the conversation of a journal that ends early what it was `last`, so far as it is made of its runs.
+    /// `withdrawn`: the entry that has removed messages last behind that end. A door of the room `past`.
+    #[inline(never)]
+    pub(super) fn changes_to(&self, last: &Session, withdrawn: Option<Entry>) -> Vec<Entry> {
+        enter(Room::Past);
+        let mut session = self.clone();
+        let mut changes = Vec::new();
+        changes.extend(withdrawn.and_then(|withdrawn| session.withdraw_again(withdrawn)));
+        if session.is_blank() {
+            // More is erased than that.
+            return vec![Entry::Cleared { sums: session.sums }];
+        }
+        let is_there = |run: &&Run| session.all_runs().any(|one| one.id == run.id);
+        let shown = last.runs.iter().rfind(is_there);
+        changes.extend(shown.and_then(|run| session.switch_again(run)));
+        changes
+    }
+
+    /// Takes up an entry that lies behind the end of these rows, without what it says of others. `None`: it concerns none of
+    /// these.
+    fn withdraw_again(&mut self, entry: Entry) -> Option<Entry> {
+        let Entry::Withdrawn { runs, stay, older, sums, outside, unsealed } = entry else { return None };
+        let is_known =
+            |id: &String| self.blank.contains(id) || self.past.contains_key(id) || self.run(id).is_some();
+        let runs = texts(&runs)?.into_iter().filter(is_known).list();
+        if runs.is_empty() {
+            return None;
+        }
+        let mut then = self.clone();
+        let mut lacks = Vec::new();
+        let mut named = |ids: &Value| {
+            let run = |id: String| match self.all_runs().find(|run| run.id == id) {
+                Some(run) => run.clone(),
+                None => {
+                    lacks.push(id.clone());
+                    Run::new(id, 0, Prompt::default())
+                }
+            };
+            Some(texts(ids)?.into_iter().map(run).list())
+        };
+        then.runs = named(&stay)?;
+        let older = older.as_ref().map(items).unwrap_or_default();
+        then.versions.replaced = replaced_by(older, &mut named)?;
+        let (stay, older) = then.left_without(&lacks);
+        let entry = Entry::Withdrawn { runs: runs.into(), stay, older, sums, outside, unsealed };
+        let header = Header { seq: self.seq, at: 0, kind: entry.kind().into(), run: None };
+        self.fold(&header, Some(&entry))?;
+        Some(entry)
+    }
+
+    /// The entry that makes the conversation with this run the one that is shown, where it is not.
+    fn switch_again(&self, run: &Run) -> Option<Entry> {
+        let has = |runs: Vec<&Run>| runs.into_iter().any(|one| one.id == run.id);
+        if has(self.conversation()) {
+            return None;
+        }
+        let ids = [run.answer_id(), run.message().0.into()];
+        let message = ids.into_iter().find(|id| self.conversation_with(id).is_some_and(has))?;
+        Some(Entry::Switched { message })
+    }
+
     /// Of these runs only the past is kept, also of those that waited and never began.
     fn end_for_good(&mut self, runs: &[String], at: Millis) {
         let mut past = std::mem::take(&mut self.past);
@@ -273,7 +343,7 @@ impl Session {
         let all = self.all_runs().cloned().list();
         // What a later entry has withdrawn may be gone already. That one says what is left.
         let may_lack = self.is_blank();
-        let named = |ids: &Value| {
+        let mut named = |ids: &Value| {
             let mut runs = Vec::new();
             for id in texts(ids)? {
                 match all.iter().find(|run| run.id == id) {
@@ -284,13 +354,8 @@ impl Session {
             }
             Some(runs)
         };
-        let mut replaced = Vec::new();
-        for one in older {
-            let at = usize::try_from(one.get("at")?.as_u64()?).ok()?;
-            replaced.push(Replaced { at, runs: named(one.get("runs")?)? });
-        }
+        self.versions.replaced = replaced_by(older, &mut named)?;
         self.runs = named(stay)?;
-        self.versions.replaced = replaced;
         let mut shown: Named<()> = Named::default();
         for run in self.all_runs() {
             shown.insert(run.message().0, ());

@@ -4,9 +4,11 @@
 //! taken along like a conversation from elsewhere: a run that was damaged in its middle too, so far as it can be read. What
 //! was put on record there, and used up, is lost. Where only the head is damaged, all rows stay: it is made anew of them.
 //!
-//! Rows whose content was cleared are kept too. Where their clearing is not among those, another one follows them.
+//! Rows whose content was cleared are kept too. Where their clearing is not among those, another one follows them. So it is
+//! with messages that were removed, and with the version that was chosen last. An edit behind the damage is a message like
+//! any other: what it took the place of stands before it.
 //!
-//! Decides where the rows end that are kept. Promises: what was cleared does not come back. Leaves to others: what can be
+//! Decides where the rows end that are kept. Promises: what was cleared or removed does not come back. Leaves to others: what can be
 //! believed (`session/damage`).
 
 use super::adopt::Made;
@@ -43,13 +45,19 @@ pub struct Salvaged {
 pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -> Salvaged {
     let (session, kept) = beginning(id, engine, survey);
     let cleared = survey.sums_behind(kept);
-    let mut rest = Vec::new();
-    if cleared.is_some() || session.is_blank() {
-        // What was used up in answers that were erased, the clearing alone has.
-        let sums = cleared.filter(|_| session.is_blank()).unwrap_or(session.sums);
-        rest.push((None, Entry::Cleared { sums }));
-    }
     let (folded, gaps) = survey.fold();
+    let mut rest = Vec::new();
+    match cleared {
+        None => {
+            let changes = session.changes_to(&folded, survey.withdrawn_behind(kept));
+            rest.extend(changes.into_iter().map(|entry| (None, entry)));
+        }
+        Some(sums) => {
+            // What was used up in answers that were erased, the clearing alone has.
+            let sums = if session.is_blank() { sums } else { session.sums };
+            rest.push((None, Entry::Cleared { sums }));
+        }
+    }
     let run_of = |message: &Value| message.get("runId").and_then(Value::as_str).map(String::from);
     let is_new = |message: &Value| run_of(message).is_none_or(|run| session.run(&run).is_none());
     let mut messages = Vec::new();

@@ -74,6 +74,8 @@ fn damage(store: &mut MemoryStore, id: &str, at: u64, kind: &str) -> bool {
     };
     let writes = match (kind, text(at + 1)) {
         ("header", _) => vec![put(at, changed(0))],
+        // One that was erased has none.
+        ("content", _) if row.split('\n').nth(1) == Some("") => return false,
         ("content", _) => vec![put(at, changed(1))],
         ("content hash", _) => vec![put(at, changed(2))],
         ("hash", _) => vec![put(at, changed(3))],

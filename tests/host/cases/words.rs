@@ -87,15 +87,17 @@ fn shown(disk: &(MemoryStore, u64), id: &str) -> Vec<String> {
 }
 
 /// What a whole session shows (`said`), of which these rows have the words, is shown and salvaged; nothing else is, and
-/// nothing is shown twice.
+/// nothing is shown twice. Where the row is lost that has chosen a version, another may be shown.
 fn judge(mut page: Desk, id: &str, said: &[String], why: &str) {
-    let rows = in_rows(&list(page.must("sessions.journal", json!({ "id": id }))));
+    let journal = list(page.must("sessions.journal", json!({ "id": id })));
+    let rows = in_rows(&journal);
+    let is_chosen = id != "switched" || journal.iter().any(|one| one["type"] == "switched");
     let drafts = page.stored(Table::Drafts, id).concat();
     let is_stored = |text: &&String| {
         let text = json!(text).to_string();
         rows.contains(&text) || drafts.contains(&text)
     };
-    let whole: Vec<&String> = said.iter().filter(is_stored).collect();
+    let whole: Vec<&String> = said.iter().filter(|text| is_chosen && is_stored(text)).collect();
     let told = list(page.must("history", json!({ "sessionId": id })));
     let ids: Vec<&Value> = told.iter().map(|message| &message["id"]).collect();
     assert!(ids.iter().all(|id| ids.iter().filter(|other| *other == id).count() == 1), "{why}: {told:?}");
@@ -103,6 +105,7 @@ fn judge(mut page: Desk, id: &str, said: &[String], why: &str) {
     assert!(whole.iter().all(|text| told.contains(text)), "{why}: {whole:?} {told:?}");
     let many = |texts: &[String], text: &String| texts.iter().filter(|other| *other == text).count();
     assert!(said.iter().all(|text| many(&told, text) <= many(said, text)), "{why}: {told:?}");
+    let is_own = |text: &&String| ![LOST, LOST_ANSWER].contains(&text.as_str());
     if let Err(error) = page.ask("sessions.salvage", json!({ "id": id, "replace": true })) {
         // A row was in the place of another, and all can be read.
         assert_eq!(error.code, Code::InvalidArguments, "{why}: {error:?}");
@@ -110,7 +113,7 @@ fn judge(mut page: Desk, id: &str, said: &[String], why: &str) {
     }
     page.holds(id);
     let kept = texts(&list(page.must("history", json!({ "sessionId": id }))));
-    assert!(whole.iter().all(|text| kept.contains(text)), "{why}: {whole:?} {kept:?}");
+    assert!(told.iter().filter(is_own).all(|text| kept.contains(text)), "{why}: {told:?} {kept:?}");
     let is_known = |text: &String| is_stored(&text) || [LOST, LOST_ANSWER, "Go on."].contains(&text.as_str());
     assert!(kept.iter().all(is_known), "{why}: {kept:?}");
 }
@@ -144,5 +147,53 @@ fn so_it_is_where_only_the_head_is_damaged() {
             page.edits(Table::Heads, id, |_, _| Some(head.into()));
             judge(page, id, &shown(&disk, id), &format!("{head:?} of {id}"));
         }
+    }
+}
+
+/// A session with versions of which an older one is shown, and another from which messages were removed.
+fn turned() -> (MemoryStore, u64) {
+    let mut page = Desk::started("ann");
+    let say = |page: &mut Desk, id: &str, text: &str| {
+        page.must("sendMessage", json!({ "sessionId": id, "text": text }));
+        page.says(&format!("answer {text}"));
+    };
+    let message = |page: &mut Desk, id: &str, text: &str| {
+        let history = list(page.must("history", json!({ "sessionId": id })));
+        history.iter().find(|one| one["parts"][0]["text"] == text).unwrap()["id"].clone()
+    };
+    for id in ["switched", "removed", "both"] {
+        page.launch(id);
+        for text in ["one", "two", "three", "four"] {
+            say(&mut page, id, text);
+        }
+        let two = message(&mut page, id, "two");
+        if id != "removed" {
+            page.must("sendMessage", json!({ "sessionId": id, "text": "another two", "replaces": two }));
+            page.says("answer another two");
+            page.must("regenerate", json!({ "sessionId": id }));
+            page.says("a better answer");
+            say(&mut page, id, "other words");
+            page.must("switchTo", json!({ "sessionId": id, "messageId": two }));
+        }
+        say(&mut page, id, "five");
+        if id != "switched" {
+            for text in ["three", "one"] {
+                let removed = message(&mut page, id, text);
+                page.must("removeMessage", json!({ "sessionId": id, "messageId": removed }));
+                say(&mut page, id, &format!("not {text}"));
+            }
+        }
+        page.rows(id);
+    }
+    (page.store, page.now)
+}
+
+#[test]
+fn so_it_is_where_a_version_was_switched_to_or_a_message_removed() {
+    let disk = turned();
+    let of = if quick() { 3 } else { 1 };
+    for id in ["switched", "removed", "both"] {
+        assert!(shown(&disk, id).contains(&"answer five".into()));
+        judge_each(&disk, &[id], (0, of));
     }
 }

@@ -23,7 +23,7 @@ const FIRST: [(&str, &[&str], usize); 2] = [
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 28] = [
     ("anthropic", 4_320),
-    ("carry", 18_700),
+    ("carry", 20_700),
     ("chat", 5_910),
     ("more", 19_350),
     ("pages", 25_400),
