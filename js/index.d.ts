@@ -1003,7 +1003,8 @@ export interface Permissions {
   /**
    * Asked about each call that is not denied; its word counts in place of the rules, but no `allow` of it passes text
    * from outside. When it throws or says something else, a person is asked.
-   * `requestId` is empty: nobody has been asked yet.
+   * `requestId` is empty: nobody has been asked yet. So `explanation` is the tool's title as a question, not what the tool
+   * says of this call: look at `arguments`.
    */
   decide?(request: PermissionRequest): "allow" | "ask" | "deny" | Promise<"allow" | "ask" | "deny">;
 }

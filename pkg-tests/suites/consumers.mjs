@@ -234,7 +234,7 @@ export default function (test) {
     await shows(page, lines, "ready");
     assert.deepEqual(server.calls, ["cancel_order 7", "draw_chart sales", "cancel_order none"]);
     assert.deepEqual([...server.versions], ["2026-07-28"]);
-    assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+    assert.deepEqual(t.log.filter((line) => /(error|warning)\]/.test(line)), []);
   });
 
   test("Node", async (t) => {

@@ -146,11 +146,15 @@ impl Store {
         }
     }
 
-    /// The bytes of a file, if there is one of this id: a `Blob`.
+    /// The bytes of a file, if there is one of this id: a `Blob`. One that a commit puts is there from the moment on at which a
+    /// page may be told of it.
     ///
     /// # Errors
     /// The database cannot be opened, or fails.
     pub(super) async fn file(&self, id: &str) -> Result<Option<JsValue>, StoreError> {
+        if let Some(blob) = self.offered(&vec![id.into()]) {
+            return Ok(Some(blob));
+        }
         match &self.kind {
             Kind::Memory(_) => {
                 let files = self.files.borrow();
