@@ -149,9 +149,9 @@ class Judgement {
     for (const entry of entries) if (!isDeepStrictEqual(entry, before.find(({ seq }) => seq === entry.seq))) this.fault(what, `nobody has written ${brief(entry)}`);
     if (this.done.under) return;
     const isNear = this.near(id);
-    // Without the clearing that has erased it, nobody knows why a content is gone.
-    const clearing = before.findLast(({ type }) => type === "cleared");
-    const unexplained = (entry) => clearing && isNear(clearing.seq) && Object.keys(entry).every((name) => ERASED.includes(name));
+    // Without the clearing or the removal that has erased it, nobody knows why a content is gone.
+    const erased = before.findLast(({ type }) => type === "cleared" || type === "withdrawn");
+    const unexplained = (entry) => erased && isNear(erased.seq) && Object.keys(entry).every((name) => ERASED.includes(name));
     const missing = before.filter((entry) => !isNear(entry.seq) && !unexplained(entry) && !entries.some(({ seq }) => seq === entry.seq));
     if (missing.length) this.fault(what, `${missing.length} entries that lie elsewhere are not shown: ${missing.map(({ seq }) => seq)}`);
   }
@@ -162,14 +162,21 @@ class Judgement {
     // A damaged session shows what waits in it too: its journal has that.
     const waited = this.then[`${id}: journal`].value.filter(({ type }) => type === "queued").map(({ prompt }) => prompt.text);
     const said = new Set([...textsOf(before), ...waited]);
+    const isNear = this.near(id);
+    const journal = this.then[`${id}: journal`].value;
+    const lost = (kind) => journal.some(({ seq, type, replaces }) => isNear(seq) && kind({ type, replaces }));
+    // Without the row that has chosen a version, another may be shown. Without that of an edit, both are shown.
+    const isOther = lost(({ type }) => type === "switched");
+    const isBoth = lost(({ replaces }) => replaces !== undefined);
+    if (isOther || isBoth) for (const { type, text, blocks } of journal) for (const one of type === "prompt" ? [text] : (blocks ?? []).filter(([kind]) => kind === "text").map(([, words]) => words)) said.add(one);
     const isWhole = (text, { damaged }) => said.has(text) || (damaged && [...said].some((whole) => whole.startsWith(text)));
     for (const message of value.filter(({ status }) => status !== "damaged")) for (const text of textsOf([message])) if (!isWhole(text, message)) this.fault(what, `nobody has said ${brief(text)}`);
     if (this.done.under) return;
     // What was said last in an open run is in drafts: one that is damaged gives its message an early end.
-    const sure = before.filter(({ status }) => status === "complete");
-    const isNear = this.near(id);
-    const runs = new Set(this.then[`${id}: journal`].value.filter(({ seq }) => isNear(seq)).map(({ runId }) => runId));
-    const missing = sure.filter((message) => !runs.has(message.runId) && !value.some((other) => isDeepStrictEqual(message, other)));
+    const sure = before.filter(({ status }) => status === "complete" && !isOther);
+    const runs = new Set(journal.filter(({ seq }) => isNear(seq)).map(({ runId }) => runId));
+    const alike = ({ versions, ...message }, { versions: others, ...other }) => isDeepStrictEqual(message, other) && (isBoth || isDeepStrictEqual(versions, others));
+    const missing = sure.filter((message) => !runs.has(message.runId) && !value.some((other) => alike(message, other)));
     if (missing.length) this.fault(what, `${missing.length} messages that lie elsewhere are not shown: ${missing.map((message) => brief(message.parts))}`);
   }
 
