@@ -690,6 +690,7 @@ export interface Overrides {
   reasoning?: AgentConfig["reasoning"] | null;
   temperature?: number | null;
   maxOutputTokens?: number | null;
+  /** Stored, and read by every tab: one that holds a key by its name (`headers`, `…_token`, `api_key`) is refused (`invalid_config`). */
   providerOptions?: Record<string, unknown> | null;
 }
 

@@ -18,9 +18,9 @@ const STATES = { "output-available": "completed", "output-error": "failed", "out
 const isFull = (value) => (Array.isArray(value) ? value.length > 0 : value !== null && value !== undefined);
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** These messages in our shape. */
+/** These messages in our shape, and the place among the given ones from which each comes. */
 export function fromForeign(messages) {
-  if (!Array.isArray(messages)) return messages; // the host says what is wrong
+  if (!Array.isArray(messages)) return { messages, places: [] }; // the host says what is wrong
   const calls = new Map(); // id -> the part, until its result comes
   const out = [];
   /** The parts of an answer: what follows each other is one. */
@@ -28,12 +28,14 @@ export function fromForeign(messages) {
     if (out.at(-1)?.role !== "assistant" || out.at(-1).own) out.push({ role: "assistant", parts: [] });
     return out.at(-1).parts;
   };
+  const places = [];
   for (const [n, message] of messages.entries()) {
     const at = `messages[${n}]`;
     if (!isObject(message)) refuse(at, "is no object");
     if (isOurs(message)) {
       const { createdAt, ...rest } = message;
       out.push({ ...rest, ...(createdAt === undefined ? {} : typeof createdAt === "number" ? { createdAt } : time(createdAt)), own: true });
+      places.push(n);
       continue;
     }
     const { role, type } = message;
@@ -45,8 +47,9 @@ export function fromForeign(messages) {
     else if (role === "assistant") answered(message, at, { calls, parts: answer() });
     else if (role === "user") asked(message, at, { calls, out });
     else refuse(at, role === undefined ? "has no role" : `is of a role that cannot be taken: "${role}"`);
+    while (places.length < out.length) places.push(n);
   }
-  return out.map(({ own, ...message }) => message);
+  return { messages: out.map(({ own, ...message }) => message), places };
 }
 
 /** Whether it is a `Message` of ours: its tool calls have a `tool`, and its thinking is called that. */
@@ -66,7 +69,7 @@ function asked({ content, parts = content, createdAt, metadata }, at, { calls, o
     const where = `${at}.${parts === content ? "content" : "parts"}[${p}]`;
     const kind = typeof part === "string" ? "text" : part?.type;
     if (kind === "tool_result") settle(calls, part.tool_use_id, textOf(part.content ?? "", `${where}.content`), part.is_error === true, where);
-    else if (kind === "text" || kind === "input_text") said.push({ type: "text", text: typeof part === "string" ? part : part.text });
+    else if (kind === "text" || kind === "input_text") said.push({ type: "text", text: typeof part === "string" ? part : worded(part.text, where) });
     else if (!SILENT.includes(kind)) refuse(where, named(kind));
   }
   if (said.length) out.push({ role: "user", parts: said, ...time(createdAt), ...(metadata !== undefined && { metadata }) });
@@ -84,16 +87,16 @@ function answered({ content, parts = content, tool_calls, toolInvocations, reaso
   for (const [p, part] of list.entries()) {
     const where = `${at}.${parts === content ? "content" : "parts"}[${p}]`;
     const kind = part?.type;
-    if (kind === "text" || kind === "output_text") into.push({ type: "text", text: part.text });
+    if (kind === "text" || kind === "output_text") into.push({ type: "text", text: worded(part.text, where) });
     else if (kind === "refusal") into.push({ type: "text", text: part.refusal });
     else if (kind === "thinking" || kind === "reasoning") into.push({ type: "thinking", text: part.thinking ?? part.text ?? part.reasoning ?? "" });
-    else if (kind === "tool_use") call(calls, into, part.id, part.name, part.input);
-    else if (kind === "tool-call") call(calls, into, part.toolCallId, part.toolName, part.input ?? part.args);
+    else if (kind === "tool_use") call(calls, into, part.id, part.name, part.input, where);
+    else if (kind === "tool-call") call(calls, into, part.toolCallId, part.toolName, part.input ?? part.args, where);
     else if (kind === "tool-result") result(calls, part, where);
     else if (kind === "tool-invocation") invocation(calls, into, part.toolInvocation, `${where}.toolInvocation`);
     else if (kind === "dynamic-tool" || (typeof kind === "string" && kind.startsWith("tool-"))) {
       const { toolCallId, toolName = kind.slice(5), state, input, output, errorText } = part;
-      call(calls, into, toolCallId, toolName, input);
+      call(calls, into, toolCallId, toolName, input, where);
       const status = Object.hasOwn(STATES, state) && STATES[state];
       if (status) {
         calls.delete(toolCallId);
@@ -104,14 +107,14 @@ function answered({ content, parts = content, tool_calls, toolInvocations, reaso
   for (const said of [refusal, audio?.transcript]) if (typeof said === "string" && said) into.push({ type: "text", text: said });
   for (const [c, one] of (tool_calls ?? []).entries()) {
     if (one?.function === undefined) refuse(`${at}.tool_calls[${c}]`, "is no call of a function");
-    call(calls, into, one.id, one.function.name, parsed(one.function.arguments));
+    call(calls, into, one.id, one.function.name, parsed(one.function.arguments), `${at}.tool_calls[${c}]`);
   }
 }
 
 /** A call of a tool, with its result if there is one, in version 4 of the AI SDK. */
 function invocation(calls, into, one, at) {
   if (!isObject(one) || typeof one.toolCallId !== "string") refuse(at, "is no call of a tool");
-  call(calls, into, one.toolCallId, one.toolName, one.args);
+  call(calls, into, one.toolCallId, one.toolName, one.args, at);
   if (one.state === "result") settle(calls, one.toolCallId, one.result, false, at);
 }
 
@@ -119,12 +122,13 @@ function invocation(calls, into, one, at) {
 function item(one, at, { calls, answer }) {
   if (one.type === "message") refuse(at, "has no role");
   else if (one.type === "reasoning") for (const { text } of one.summary ?? []) answer().push({ type: "thinking", text });
-  else if (one.type === "function_call") call(calls, answer(), one.call_id, one.name, parsed(one.arguments));
+  else if (one.type === "function_call") call(calls, answer(), one.call_id, one.name, parsed(one.arguments), at);
   else if (one.type === "function_call_output") settle(calls, one.call_id, textOf(one.output, `${at}.output`), false, at);
   else refuse(at, named(one.type));
 }
 
-function call(calls, into, toolCallId, tool, args) {
+function call(calls, into, toolCallId, tool, args, at) {
+  for (const name of [toolCallId, tool]) if (typeof name !== "string" || !name) refuse(at, "is a call without an id or a name");
   const part = { type: "tool-call", toolCallId, tool, arguments: args ?? {}, status: "started" };
   into.push(part);
   calls.set(toolCallId, part);
@@ -156,6 +160,8 @@ function textOf(content, at) {
   if (!Array.isArray(content)) refuse(at, "is neither a text nor a list of texts");
   return content.map((part, p) => (["text", "output_text", "input_text"].includes(part?.type) ? part.text : refuse(`${at}[${p}]`, named(part?.type)))).join("\n");
 }
+
+const worded = (text, at) => (typeof text === "string" ? text : refuse(at, "has no text"));
 
 /** Arguments as a model writes them; what is no JSON stays as it is. */
 function parsed(text) {

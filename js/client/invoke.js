@@ -4,7 +4,7 @@
 // which workspace is meant (`package.js`), what a command does (`workspace.js`), and which there are (`protocol/commands.js`).
 
 import { INVOKED } from "../protocol/commands.js";
-import { failure } from "../protocol/error.js";
+import { failure, nearest } from "../protocol/error.js";
 import { Run } from "./run.js";
 
 /** What `invoke` says without a workspace; the words are fixed. */
@@ -29,7 +29,7 @@ export function commandArguments(command, args = {}) {
   const { members, all } = call(command);
   if (all) return args;
   for (const name of Object.keys(args)) {
-    if (!members.some((member) => member.name === name)) throw failure("invalid_arguments", `${command}: unknown '${name}' argument.`);
+    if (!members.some((member) => member.name === name)) throw failure("invalid_arguments", `${command}: unknown '${name}' argument.`, `${nearest(name, members.map((member) => member.name))}It takes: ${members.map((member) => member.name).join(", ") || "nothing"}.`);
   }
   for (const { name, optional, type } of members) {
     const value = args[name];

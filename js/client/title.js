@@ -22,10 +22,13 @@ export function titleIn(text) {
 export function titled(ws, holds) {
   const asked = new Set();
   const name = async (session) => {
-    const [said, answer, ...more] = await ws.history({ sessionId: session });
+    const messages = await ws.history({ sessionId: session });
+    const said = messages.find(({ role }) => role === "user");
+    // Before it a run may have failed, or was stopped.
+    const [answer, ...more] = messages.filter(({ role, status }) => role === "assistant" && status === "complete");
     const now = async () => (await ws.sessions.status(session)).session;
     const { display_name, config } = await now();
-    if (display_name || more.length || answer?.role !== "assistant") return;
+    if (display_name || more.length || !said || !answer) return;
     const { provider, model } = config ?? {};
     const { text } = await ws.sessions.runOnce("Give this conversation its title.", {
       context: `${textOf(said)}\n\n---\n\n${textOf(answer)}`, instructions: INSTRUCTIONS, tools: [], ...(provider && { provider }), ...(model && { model }),

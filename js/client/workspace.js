@@ -11,7 +11,7 @@
 import { attach } from "./attach.js";
 import { Functions } from "./functions.js";
 import { inOneTask, inWebKit } from "../host/env.js";
-import { LodgerError, errorInfo, explained, failure, late, onlyKnown } from "../protocol/error.js";
+import { LodgerError, errorInfo, explained, failure, late, nearest, onlyKnown } from "../protocol/error.js";
 import { invokeOn } from "./invoke.js";
 import { checked, isFile, isPlain, LIMITS } from "../protocol/json.js";
 import { Run, RunText } from "./run.js";
@@ -194,9 +194,9 @@ export class Workspace extends EventTarget {
       return run;
     }
     const standard = libraryOf(schema) && standardSchema(schema, ANSWER);
-    let json = this.#checked(standard?.json ?? schema, "schema", "invalid_schema");
+    let json = led(this.#checked(standard?.json ?? schema, "schema", "invalid_schema"));
     // Providers take objects only.
-    const wraps = json?.type === undefined ? json?.enum ?? json?.const ?? json?.anyOf ?? json?.oneOf : json.type !== "object";
+    const wraps = json?.type === undefined ? ["enum", "const", "anyOf", "oneOf"].some((name) => json?.[name] !== undefined) : json.type !== "object";
     if (wraps) json = (await late(import("./root.js"))).wrapped(json);
     json = JSON.stringify(json);
     const validate = standard?.wrong && this.#functions.addOnce(standard.wrong);
@@ -230,7 +230,7 @@ export class Workspace extends EventTarget {
   }
 
   async resume(target) {
-    return this.#accept("resume", typeof target === "string" ? { runId: target } : { ...target });
+    return this.#accept("resume", typeof target === "string" ? { runId: target } : { ...target }).catch(explained);
   }
 
   status() {
@@ -335,7 +335,7 @@ export class Workspace extends EventTarget {
     const args = this.#checked({ ...tool, inputSchema: standard?.json ?? inputSchema, ...each(() => undefined), replace }, `tool "${name}"`, "invalid_tool");
     if (typeof args.inputSchema === "string") throw failure("invalid_schema", `The inputSchema of "${name}" must be an object with a JSON Schema.`);
     // As text: models read the properties in their order, which no map keeps.
-    if (args.inputSchema) args.inputSchema = JSON.stringify(args.inputSchema);
+    if (args.inputSchema) args.inputSchema = JSON.stringify(led(args.inputSchema));
     // A method keeps its object; without one it is `undefined`, which the host reads as "a person answers".
     const give = (fn, call) => fn && this.#functions.addOnce((call ?? fn).bind(tool));
     // What the schema makes of the arguments is never stored: it is made anew for each function that gets them.
@@ -367,10 +367,12 @@ export class Workspace extends EventTarget {
     const request = this.#request("tools.register", registration.args);
     if (request.error) {
       refused();
+      const [, member, known] = /does not know '(.*)'; it takes (.*)/.exec(request.error.message) ?? [];
+      if (member) request.error.hint = nearest(member, known.split(", ")).trim() || undefined;
       throw request.error;
     }
     // A host that answers later tells of a bad tool by an event.
-    request.promise.then(accepted, (error) => {
+    request.promise.catch(explained).then(accepted, (error) => {
       if (error.code === "panicked" || this.#ended) return;
       refused();
       this.#event("agent:error", { workspace: this.#name, ...errorInfo(error) });
@@ -511,7 +513,11 @@ export class Workspace extends EventTarget {
       launch: async (options) => {
         if (options?.messages == null) return command("launch", options);
         const { fromForeign } = await late(import("./foreign.js"));
-        return command("launch", { ...options, messages: fromForeign(options.messages) });
+        const { messages, places } = fromForeign(options.messages);
+        return command("launch", { ...options, messages }).catch((error) => {
+          error.message = error.message.replace(/^messages\[(\d+)\]/, (_, n) => `messages[${places[n]}]`);
+          throw error;
+        });
       },
       prompt: async (id, input, options) => ({ runId: (await this.#say("sessions.prompt", input, { ...options, id }))?.runId ?? null }),
       status: async (id) => command("status", { id }),
@@ -973,6 +979,13 @@ class LateStore extends Store {
 
 /** What a schema says of its library. Before they are made a Standard Schema, Effect's have an `ast`, and old ones of zod a `_def`. */
 const libraryOf = (schema) => schema?.["~standard"] ?? (schema?.ast ? { vendor: "effect" } : schema?._def && { vendor: "zod" });
+
+/** A schema, or the one that it only leads to: libraries put what has a name among the definitions. */
+function led(schema) {
+  const [, kept, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(schema?.$ref) ?? [];
+  const to = schema?.[kept]?.[name];
+  return to ? { ...schema, $ref: undefined, ...to } : schema;
+}
 
 const ANSWER = { what: "schema of sendMessage", whole: "answer", wrong: "the answer does not fit", code: "invalid_output" };
 

@@ -49,6 +49,7 @@ export const createConnection = (scope, name, tables, gone) => ({
   database: undefined, // IDBDatabase, while it is open
   opening: undefined, // the promise of one: never two at a time
   known: false, // it was open before, so the database was there
+  born: undefined, // a promise of what tells this database from one that is made in its place
   full: false, // since a write found no room: the browser may close the database then, and not open it until there is some
   closed: false, // for good: nothing may open it again, a deleted database least of all
 });
@@ -261,6 +262,7 @@ async function open(connection) {
       }
       // What an earlier version has made already stays.
       for (const table of [...tables, STORE]) attemptTo(() => request.result.createObjectStore(table));
+      if (!oldVersion) request.transaction.objectStore("meta").put(String(Math.random()), ["born"]);
       // Chromium says so once: that this one comes in place of one that was damaged.
       if (dataLoss === "total") request.transaction.objectStore("meta").put(String(now(scope)), ["emptied"]);
     };
@@ -268,7 +270,14 @@ async function open(connection) {
   });
   for (let tries = 1; ; tries++) {
     try {
-      return await once();
+      const database = await once();
+      // Another tab may have made it anew, before this one has heard that it was deleted.
+      if (known && (await born(database)) !== (await connection.born)) {
+        database.close();
+        emptied = true;
+        throw [];
+      }
+      return database;
     } catch (error) {
       if (emptied) {
         gone(LOST);
@@ -310,13 +319,14 @@ const bounded = (scope, make) =>
 
 function openError(error) {
   if (error?.name === "VersionError") return ["newer"];
-  if (error?.name === "QuotaExceededError") return ["quota"];
+  if (error?.name === "QuotaExceededError" || NO_ROOM.test(error?.message)) return ["quota"];
   return ["unavailable", error?.message || "for an unknown reason", error?.name];
 }
 
 function keep(connection, database) {
   connection.database = database;
   connection.known = true;
+  connection.born ??= born(database);
   database.onversionchange = ({ newVersion }) => connection.gone(newVersion === null ? DELETED : NEWER);
   database.onclose = () => {
     letGo(connection);
@@ -325,6 +335,15 @@ function keep(connection, database) {
   };
   adopt(connection.scope, database);
 }
+
+/** What tells a database from one that is made in its place; nothing: it cannot be read, or is older than that. */
+const born = async (database) => {
+  try {
+    return await result(database.transaction("meta").objectStore("meta").get(["born"]));
+  } catch {
+    return undefined;
+  }
+};
 
 /** Forgets the database; the next request opens it anew. */
 function letGo(connection) {

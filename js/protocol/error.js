@@ -33,7 +33,7 @@ export const late = (coming) =>
 
 /** Throws the error again, with what was meant where it is about a name that does not exist. */
 export async function explained(error) {
-  if (/^invalid_(arguments|config)$/.test(error.code)) {
+  if (/^invalid_(arguments|config|tool)$/.test(error.code)) {
     const hint = await import("./hints.js").then(({ hintFor }) => hintFor(error), () => {});
     if (hint) error.hint = hint;
   }
@@ -47,6 +47,12 @@ export const errorInfo = (error) => {
   return { code, message, retryable, ...Object.fromEntries(more) };
 };
 
+/** What to write in place of a name, by its first letters: for what cannot wait for `hints.js`, which knows better. */
+export function nearest(name, known) {
+  const near = known.find((other) => other.toLowerCase().startsWith(name.toLowerCase().slice(0, 4)));
+  return near ? `Write "${near}". ` : "";
+}
+
 /** Refuses members that are not in `known`, by name; `what` begins the sentence. */
 export function onlyKnown(value, known, what, code) {
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
@@ -54,7 +60,7 @@ export function onlyKnown(value, known, what, code) {
   }
   for (const name of Object.keys(value)) {
     if (value[name] !== undefined && !known.includes(name)) {
-      throw failure(code, `${what} has no member "${name}" in this version.`, `It knows: ${known.join(", ")}.`);
+      throw failure(code, `${what} has no member "${name}" in this version.`, `${nearest(name, known)}It knows: ${known.join(", ")}.`);
     }
   }
 }

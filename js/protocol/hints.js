@@ -97,7 +97,7 @@ export function hintFor({ message, hint = "" }) {
   const [, names] = (own !== undefined && /^It knows: (.*)\.$/.exec(hint)) || [];
   const place = path?.split(".").slice(0, -1).join(".");
   const name = own ?? member ?? path?.split(".").at(-1);
-  const known = (list ?? names)?.split(", ") ?? CONFIG[place] ?? (Object.hasOwn(MEMBERS, what) ? MEMBERS[what] : undefined);
+  const known = (Object.hasOwn(MEMBERS, what) ? MEMBERS[what] : (list ?? names)?.split(", ")) ?? CONFIG[place];
   if (name === undefined || !known) return undefined;
   const way = place === "" && Object.hasOwn(WAYS, name) && WAYS[name];
   const it = meant(name, known);

@@ -178,7 +178,9 @@ export class Tabs {
 
   #toHolder(entry) {
     const { id, name, args, files } = entry.message;
-    if (name === "configureAgent" && hasKeys(args)) return this.#replied({ t: "reply", id, error: KEYS });
+    // What a session or a message has otherwise goes to the holder as well.
+    const held = name === "configureAgent" ? args : { providerOptions: [args.providerOptions, args.config?.providerOptions] };
+    if (hasKeys(held)) return this.#replied({ t: "reply", id, error: KEYS });
     entry.to = this.#holder.epoch;
     entry.tries++;
     this.#sent.set((entry.number ??= ++this.#lastNumber), entry);

@@ -70,8 +70,15 @@ test("an error is thrown again, with what was meant where it is about a name", a
     assert.equal(error.hint, "as it is");
   }
   const own = (() => { try { onlyKnown({ storag: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
-  assert.equal(own.hint, "It knows: storage, host.");
-  assert.equal((await explained(own).catch((error) => error)).hint, 'Write "storage". It knows: storage, host.');
+  assert.equal(own.hint, 'Write "storage". It knows: storage, host.');
+  assert.equal((await explained(own).catch((error) => error)).hint, own.hint);
+  const far = (() => { try { onlyKnown({ torage: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
+  assert.equal(far.hint, "It knows: storage, host.");
+  assert.equal((await explained(far).catch((error) => error)).hint, 'Write "storage". It knows: storage, host.');
+  const method = failure("invalid_arguments", 'history does not know "sesionId"; it takes sessionId, limit, before');
+  assert.equal((await explained(method).catch((error) => error)).hint, 'Write "sessionId".');
+  const tool = failure("invalid_tool", "the tool 'a' does not know 'input_schema'; it takes name, description, inputSchema");
+  assert.equal((await explained(tool).catch((error) => error)).hint, 'Write "inputSchema".');
   const other = failure("busy", 'sendMessage does not know "modle"');
   assert.equal((await explained(other).catch((error) => error)).hint, undefined);
 });

@@ -17,7 +17,7 @@ test("a title is the first line, without what stands around it", () => {
   ]) assert.equal(titleIn(text), title, JSON.stringify(text));
 });
 
-const message = (role, text) => ({ role, parts: [{ type: "text", text }] });
+const message = (role, text, status = "complete") => ({ role, status, parts: [{ type: "text", text }] });
 
 function desk({ history, state = {}, says = "A title", holds = true }) {
   const ws = new EventTarget();
@@ -48,6 +48,18 @@ test("a session is asked about once, by its own provider, without tools", async 
   assert.match(context, /Find a kettle[^]*Here\./);
   assert.match(instructions, /title alone/);
   assert.deepEqual(rest, { tools: [], provider: "spare", model: "m" });
+});
+
+test("a conversation is asked about after its first answer, also where a run failed or was stopped before", async () => {
+  const failed = [message("user", "Find a kettle"), message("assistant", "", "failed")];
+  for (const before of [failed, [...failed, message("user", "Again"), message("assistant", "He", "interrupted")]]) {
+    for (const history of [[...before, message("assistant", "Here.")], [...before, message("user", "Please"), message("assistant", "Here.")]]) {
+      const { ends, seen } = desk({ history });
+      await ends("a");
+      assert.deepEqual([seen.asked.length, seen.named], [1, [["a", "A title"]]]);
+      assert.match(seen.asked[0].context, /Find a kettle[^]*Here\./);
+    }
+  }
 });
 
 test("a name stays, later answers and tasks ask nothing, another tab asks, and a failure is no trouble", async () => {

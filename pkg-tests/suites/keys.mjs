@@ -61,6 +61,9 @@ export function betweenTabs(on) {
         // In places where no key belongs.
         { fallback: [{ kind: "openai", apiKey: keys.path }] }, { keys: { openai: keys.path } }, { skills: [{ name: "a", description: "b", template: "c", apiKey: keys.path }] }, { permissions: { headers: { authorization: keys.path } } },
       ]) refused.push(await T.refused(() => ws.configureAgent(patch)));
+      // What a session or a message has otherwise is stored, and goes to the agent's tab as well.
+      const options = { providerOptions: { mcp_servers: [{ type: "url", url: "https://mcp.example/sse", name: "shop", authorization_token: keys.path }] } };
+      for (const say of [() => ws.sendMessage("Hello", options), () => ws.regenerate(undefined, options), () => ws.sessions.configure("default", options), () => ws.sessions.launch({ id: "own", ...options }), () => ws.sessions.runOnce("Hello", options)]) refused.push(await T.refused(say));
       // Without a key it may say which one it is.
       await ws.configureAgent({ provider: { ...anthropic, model: "claude-haiku-4-5" }, instructions: "Be brief." });
       await run();
@@ -81,6 +84,8 @@ export function betweenTabs(on) {
     }
     assert.deepEqual([seen.names, seen.settings.api_key_configured], [["anthropic"], true]);
     assert.equal(await holds(a), true, "the agent has stayed where it was");
+    const own = await a.evaluate((key) => T.refused(() => ws.sessions.configure("default", { providerOptions: { api_key: key } })), keys.path);
+    assert.deepEqual([own.code, /because they are stored/.test(own.message)], ["invalid_config", true]);
     const heard = await c.evaluate(() => heard);
     assert.ok(heard.some((text) => text.includes("keys.look")) && heard.some((text) => text.includes("Be brief.")), "the listener hears what tabs say");
     assert.deepEqual(search(keys, { channel: heard.join("\n") }), []);

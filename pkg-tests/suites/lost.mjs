@@ -126,6 +126,20 @@ function deletions(test) {
       }
     });
 
+    test(`keys alone are missed as well [${host}]`, async (t) => {
+      const page = await t.tab();
+      await page.evaluate(async (host) => {
+        const ws = await lodger.openWorkspace("shop", { host });
+        await ws.keys.set("anthropic", "sk-ant-0123456789abcdef");
+        await ws.close();
+      }, host);
+      const whole = await opened(page, { host });
+      assert.deepEqual([whole.lost, whole.notices], [null, []]);
+      await page.evaluate(() => T.dropDatabase("shop"));
+      const seen = await opened(page, { host });
+      assert.deepEqual([seen.notices.length, seen.lost], [1, seen.notices[0]?.lost]);
+    });
+
     test(`two tabs that open a lost workspace at once both tell it, and neither overwrites the other [${host}]`, async (t) => {
       const page = await t.tab();
       await used(page, { host });

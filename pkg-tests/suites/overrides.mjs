@@ -59,6 +59,6 @@ function cases(on) {
     assert.deepEqual(refused.map(([code]) => code), ["invalid_config", "invalid_config", "invalid_config", "invalid_arguments"]);
     assert.match(refused[0][2], /the tools are look, buy/);
     assert.match(refused[2][2], /Write "temperature"/);
-    assert.match(refused[3][2], /It knows: provider, model/);
+    assert.match(refused[3][2], /^It is a member of startAgent's configuration: maxTurns\.$/);
   });
 }

@@ -150,6 +150,33 @@ function cleared(test, host) {
     });
   }
 
+  // A worker cannot be held up from outside.
+  if (host === "page") test("site data that is cleared while its page hangs, and another tab begins anew, is told as storage_lost", async (t) => {
+    const whole = message("One two three.");
+    const hold = gate();
+    const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)));
+    const [page, other] = [await t.tab(), await t.tab()];
+    await page.evaluate(async (base) => {
+      const rec = T.record();
+      globalThis.ws = await lodger.openWorkspace("w");
+      await ws.pages.create({ title: "Of before" });
+      await ws.startAgent({ provider: T.anthropic(base) });
+      globalThis.run = await ws.sendMessage("Count.");
+      await rec.chunk();
+      setTimeout(() => { for (const until = Date.now() + 4_000; Date.now() < until; ); });
+    }, route.base);
+    await clear(t, other, "indexeddb");
+    const anew = await other.evaluate(async () => {
+      globalThis.ws = await lodger.openWorkspace("w");
+      await ws.pages.create({ title: "Anew" });
+      return (await ws.pages.tree()).map(({ title }) => title);
+    });
+    hold.open();
+    const seen = await page.evaluate(async () => [(await run.result).error?.code, (await T.refused(ws.pages.create({ title: "More" }))).code]);
+    assert.deepEqual([anew, seen], [["Anew"], ["storage_lost", "storage_lost"]]);
+    assert.deepEqual(await other.evaluate(async () => (await ws.pages.tree()).map(({ title }) => title)), ["Anew"]);
+  });
+
   test(`site data that is cleared while nothing happens is told at once [${host}]`, async (t) => {
     const page = await t.tab();
     await page.evaluate(async (host) => {

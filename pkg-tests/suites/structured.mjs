@@ -62,7 +62,11 @@ const LIBRARIES = `
   const of = (s) => ({ valibot: toStandardJsonSchema(s.v), ark: s.ark, effect: both(s.effect), "effect, its JSON Schema": Schema.toStandardJSONSchemaV1(s.effect), zod: s.z, "zod/mini": z.toJSONSchema(s.mini), "zod 4.1": z41.toJSONSchema(s.z41) });
   const one = { v: v.object({ n: v.number() }), ark: type({ n: "number" }), effect, z: z.object({ n: z.number() }), mini: mini.object({ n: mini.number() }), z41: z41.object({ n: z41.number() }) };
   export const objects = of(one);
+  objects["zod, with a name"] = z.object({ n: z.number() }).meta({ id: "One" });
+  objects["effect, with a name"] = both(effect.annotate({ identifier: "One" }));
   export const lists = of({ v: v.array(one.v), ark: one.ark.array(), effect: Schema.Array(effect), z: z.array(one.z), mini: mini.array(one.mini), z41: z41.array(one.z41) });
+  lists["effect, with a name"] = both(Schema.Array(effect).annotate({ identifier: "Many" }));
+  lists["zod, with a name"] = z.array(one.z).meta({ id: "Many" });
   export const none = { valibot: one.v, effect: Schema.toStandardSchemaV1(Schema.Struct({ n: Schema.Finite })), zod: one.mini, "zod, version 3": z3.object({ n: z3.number() }), "effect, as it is": effect, other: { "~standard": { version: 1, vendor: "other", validate: (value) => ({ value }) } } };
 `;
 
@@ -96,7 +100,7 @@ export default function (test) {
       return T.plain({ seen, refused, tree: (await ws.run("A tree.", { schema: tree })).value, word: (await ws.run("A word.", { schema: { enum: ["red", "blue"] } })).value });
     });
     for (const [name, values] of Object.entries(seen.seen)) assert.deepEqual(values, [{ n: 2 }, { n: 3 }, [{ n: 4 }], [{ n: 5 }]], name);
-    assert.equal(Object.keys(seen.seen).length, 7);
+    assert.equal(Object.keys(seen.seen).length, 9);
     for (const [name, [code, message, hint]] of Object.entries(seen.refused)) {
       assert.equal(code, "invalid_schema", name);
       assert.match(message, new RegExp(`\\(${name.split(",")[0]}\\) has no JSON Schema`));

@@ -8,7 +8,7 @@ use super::pump::{Deliver, Pump};
 use super::store::Store;
 use super::task;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Input, VaultAsk};
+use crate::harness::{Input, VaultAsk, in_use};
 use crate::json::json;
 use crate::maps::Named;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
@@ -84,16 +84,16 @@ impl Vault {
                 seal(&key, name, text).await.map_err(failed)?.as_string().unwrap_or_default()
             }
         };
-        self.write(Write::Put { table: Table::Keys, key: vec![name.into()], value }).await
+        self.write(vec![Write::Put { table: Table::Keys, key: vec![name.into()], value }, in_use()]).await
     }
 
     async fn remove(&self, name: &str) -> Result<(), ErrorInfo> {
         self.memory.borrow_mut().remove(name);
-        self.write(Write::DeletePrefix { table: Table::Keys, prefix: vec![name.into()] }).await
+        self.write(vec![Write::DeletePrefix { table: Table::Keys, prefix: vec![name.into()] }]).await
     }
 
-    async fn write(&self, write: Write) -> Result<(), ErrorInfo> {
-        let commit = Commit { expect: Vec::new(), writes: vec![write], durability: Durability::Strict };
+    async fn write(&self, writes: Vec<Write>) -> Result<(), ErrorInfo> {
+        let commit = Commit { expect: Vec::new(), writes, durability: Durability::Strict };
         self.store.commit(&commit).await.map_err(told)
     }
 

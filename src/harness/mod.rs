@@ -53,7 +53,7 @@ pub use core::secrets::Secrets;
 pub use core::stored::{FORMAT_KEY, LOST_KEY, format_text};
 pub use core::{DEFAULT_SESSION, Lifecycle, Options};
 pub use doors::{OF_FILES, rooms_of};
-pub use opening::{Found, Marker, loss_known};
+pub use opening::{Found, Marker, in_use, loss_known};
 pub use runner::files::files;
 
 use crate::error::{Code, ErrorInfo};
@@ -248,7 +248,12 @@ impl Harness {
             Input::Account { read, result } => {
                 self.holding.account_read(&mut self.core, &mut self.runner, &mut self.reads, read, result)
             }
-            Input::Vault { name, held } => self.runner.vault_changed(&mut self.core, name, held),
+            Input::Vault { name, held } => {
+                if held {
+                    self.mark();
+                }
+                self.runner.vault_changed(&mut self.core, name, held);
+            }
             Input::Answered { call, result } => self.runner.answered(&mut self.core, call, result),
             Input::FilesGone { call, files } => self.runner.files_gone(&mut self.core, call, files),
             Input::Returned { call, result } => self.runner.returned(&mut self.core, call, result),

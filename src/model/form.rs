@@ -138,7 +138,7 @@ impl Weight {
 /// comes. `None`: it says something that cannot be said so.
 fn narrow(schema: &str, all: bool) -> Option<(String, Weight)> {
     let root = Members::of(schema)?;
-    if root.has("anyOf") || root.has("oneOf") {
+    if ["anyOf", "oneOf", "$ref"].into_iter().any(|name| root.has(name)) {
         return None;
     }
     let mut narrowing = Narrowing { all, weight: Weight::default(), defining: false };

@@ -74,11 +74,11 @@ impl<'a> Args<'a> {
             _ => return Err(self.error(&[" takes an object"])),
         };
         let Some(name) = map.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(self) };
+        let takes = if known.is_empty() { "nothing".to_string() } else { find::join(known, ", ") };
         Err(if fields {
-            let takes = if known.is_empty() { "nothing".to_string() } else { find::join(known, ", ") };
             self.error(&[" does not know '", name, "'; it takes ", &takes])
         } else {
-            self.error(&[" does not know \"", shortened(name), "\""])
+            self.error(&[" does not know \"", shortened(name), "\"; it takes ", &takes])
         })
     }
 
@@ -336,7 +336,10 @@ mod tests {
             (json!({ "id": "1", "limit": -1 }), "it needs \"limit\" to be a whole number, not negative"),
             (json!({ "id": "1", "limit": 1e16 }), "it needs \"limit\" to be a whole number, not negative"),
             (json!({ "id": "1", "note": long }), "it needs \"note\" to have at most 1000 characters"),
-            (json!({ "id": "1", "other": null }), "it does not know \"other\""),
+            (
+                json!({ "id": "1", "other": null }),
+                "it does not know \"other\"; it takes id, name, limit, note, any",
+            ),
         ] {
             let read = Args::read(&value, "it", SPEC).map_err(|error| error.message.clone());
             assert_eq!(read.err().unwrap_or_default(), fault, "{value}");

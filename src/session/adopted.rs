@@ -56,10 +56,7 @@ pub fn adopted(messages: &Value, fresh: &str) -> Result<Vec<Entry>, ErrorInfo> {
     }
     let mut exchanges = Vec::new();
     for (at, message) in given.iter().enumerate() {
-        take(message, &mut exchanges).map_err(|why| {
-            let place = ["[", &at.to_string(), "] "].concat();
-            refused(&[&place, why].concat())
-        })?;
+        take(message, &mut exchanges).map_err(|why| refused(&["[", &at.to_string(), "]", &why].concat()))?;
     }
     few(exchanges.iter().map(|exchange| exchange.ends.len()).sum(), "tool calls")?;
     Ok(entries(exchanges, fresh, &Outside::default()))
@@ -104,10 +101,10 @@ fn refused(why: &str) -> ErrorInfo {
     )
 }
 
-/// Takes up one message.
-fn take(message: &Value, exchanges: &mut Vec<Exchange>) -> Result<(), &'static str> {
+/// Takes up one message. What is wrong with it begins behind its place, as `.parts[0] needs "text"`.
+fn take(message: &Value, exchanges: &mut Vec<Exchange>) -> Result<(), String> {
     let text = |name: &str| message.get(name).and_then(Value::as_str);
-    let parts = message.get("parts").and_then(Value::as_array).ok_or("needs \"parts\", a list")?;
+    let parts = message.get("parts").and_then(Value::as_array).ok_or(" needs \"parts\", a list")?;
     match text("role") {
         Some("user") => exchanges.push(Exchange {
             text: said(parts)?,
@@ -121,31 +118,40 @@ fn take(message: &Value, exchanges: &mut Vec<Exchange>) -> Result<(), &'static s
         }),
         Some("assistant") => {
             let exchange =
-                exchanges.last_mut().ok_or("is an answer; a conversation begins with a person's message")?;
+                exchanges.last_mut().ok_or(" is an answer; a conversation begins with a person's message")?;
             exchange.outcome = match text("status") {
                 None | Some("complete") => Outcome::Completed,
                 Some("partial" | "interrupted") => Outcome::Interrupted,
                 Some("failed") => Outcome::Failed,
-                Some(_) => return Err("has a \"status\" that there is not"),
+                Some(_) => return Err(" has a \"status\" that there is not".into()),
             };
             exchange.model = text("model").map(Into::into);
-            for part in parts {
-                answered(part, exchange)?;
+            for (at, part) in parts.iter().enumerate() {
+                answered(part, exchange).map_err(|why| of_part(at, why))?;
             }
         }
-        _ => return Err("needs \"role\" to be \"user\" or \"assistant\"; instructions go to startAgent"),
+        _ => {
+            return Err(
+                " needs \"role\" to be \"user\" or \"assistant\"; instructions go to startAgent".into()
+            );
+        }
     }
     Ok(())
 }
 
+/// What is wrong with a part.
+fn of_part(at: usize, why: &str) -> String {
+    [".parts[", &at.to_string(), "] ", why].concat()
+}
+
 /// What a person has said.
-fn said(parts: &[Value]) -> Result<String, &'static str> {
+fn said(parts: &[Value]) -> Result<String, String> {
     let mut texts = Vec::new();
-    for part in parts {
-        texts.push(text_of(part).ok_or("has a part that is no text; files cannot be given here")?);
+    for (at, part) in parts.iter().enumerate() {
+        texts.push(text_of(part).ok_or_else(|| of_part(at, "is no text; files cannot be given here"))?);
     }
     let text = find::join(&texts, "\n");
-    if text.trim().is_empty() { Err("has no text") } else { Ok(text) }
+    if text.trim().is_empty() { Err(" has no text".into()) } else { Ok(text) }
 }
 
 fn text_of(part: &Value) -> Option<&str> {
@@ -158,7 +164,7 @@ fn kind_of(part: &Value) -> &str {
 
 /// Takes up a part of an answer.
 fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
-    let text = || part.get("text").and_then(Value::as_str).ok_or("has a part without \"text\"");
+    let text = || part.get("text").and_then(Value::as_str).ok_or("needs \"text\"");
     let block = match kind_of(part) {
         "text" => Block::Text(text()?.into()),
         "thinking" => Block::Thinking { text: text()?.into(), signature: None },
@@ -168,7 +174,7 @@ fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
                 (!name.is_empty() && name.len() <= NAME).then(|| name.to_owned())
             };
             let (Some(id), Some(tool)) = (name("toolCallId"), name("tool")) else {
-                return Err("has a tool call without \"toolCallId\" and \"tool\", texts of up to 256 bytes");
+                return Err("needs \"toolCallId\" and \"tool\", texts of up to 256 bytes");
             };
             exchange.ends.push(end_of(part)?);
             let arguments = match part.get("arguments") {
@@ -179,7 +185,7 @@ fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
             };
             Block::ToolCall { id, name: tool, arguments }
         }
-        _ => return Err("has a part that is neither text, thinking nor a tool call"),
+        _ => return Err("is neither text, thinking nor a tool call"),
     };
     if block.is_shown() {
         exchange.blocks.push(block);
@@ -199,7 +205,7 @@ fn end_of(part: &Value) -> Result<Value, &'static str> {
         None | Some("receiving" | "waiting" | "started") => {
             Some((Code::ToolInterrupted, "the call had not ended when this conversation was taken along"))
         }
-        Some(_) => return Err("has a tool call with a \"status\" that there is not"),
+        Some(_) => return Err("has a \"status\" that there is not"),
     };
     let error = standard.map(|(code, message)| match part.get("error").filter(|error| error.is_object()) {
         Some(given) => ErrorInfo::from_json(given),

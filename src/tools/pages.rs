@@ -327,13 +327,18 @@ pub fn run(
     }
     let named = |name: &str| args.text(name).map(|slug| named(tree, &slug)).unwrap_or_default();
     let page = named("slug");
-    let plan = match tree.plan_for(&(tool.op)(args.said("slug"), args), now, outside)? {
+    let mut plan = match tree.plan_for(&(tool.op)(args.said("slug"), args), now, outside)? {
         Outcome::Done(plan) => plan,
         Outcome::Read(pending) => return Ok(Called::Read(Pending { pending, tool, page })),
     };
     let parent = named("parent_slug");
     let told = Told { args, plan: &plan, value: &plan.value, page, parent, lacks: lacks(tree) };
-    Ok(Called::Done(Done { text: (tool.tell)(&told), plan }))
+    let text = (tool.tell)(&told);
+    // The address of a page is made of its title, and nobody knows any more who has written that.
+    if !told.lacks.is_empty() && text.ends_with(&told.lacks) {
+        plan.outside.join(&Outside::of(Outside::UNKNOWN));
+    }
+    Ok(Called::Done(Done { text, plan }))
 }
 
 /// A text member of a public form.

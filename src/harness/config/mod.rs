@@ -70,6 +70,8 @@ pub struct Config {
     pub reasoning: Option<Reasoning>,
     /// A JSON object, merged over the request.
     pub provider_options: Option<String>,
+    /// The keys among those.
+    option_keys: Vec<String>,
     /// How many model calls a run may make.
     pub max_turns: u64,
     /// What a run and a session may use up, as the page wrote it.
@@ -116,6 +118,7 @@ impl Default for Config {
             temperature: None,
             reasoning: None,
             provider_options: None,
+            option_keys: Vec::new(),
             max_turns: DEFAULT_MAX_TURNS,
             budgets: None,
             tool_timeout_ms: TOOL_TIMEOUT_MS,
@@ -159,6 +162,12 @@ impl Config {
                 "model" | "tools" => {}
                 _ => config.take(name, value)?,
             }
+        }
+        if overrides.get("providerOptions").is_some_and(|options| !keys_in(options).is_empty()) {
+            let error = invalid(
+                "providerOptions of a session or a message must hold no key, because they are stored",
+            );
+            return Err(error.hint("give the key in the providerOptions of startAgent"));
         }
         on.map_or(Ok(()), |name| config.must_have(name))?;
         let model = overrides.get("model").map(|model| text(model, "model")).transpose()?;
@@ -207,6 +216,7 @@ impl Config {
             "reasoning" => self.reasoning = optional(value, name, reasoning)?,
             "providerOptions" => {
                 self.provider_options = optional(value, name, |v, n| object(v, n).map(|_| json(v)))?;
+                self.option_keys = keys_in(value);
             }
             "maxTurns" => {
                 self.max_turns =
@@ -414,6 +424,7 @@ impl Config {
     pub fn secrets(&self) -> Vec<&str> {
         let named = self.providers.iter().map(|(_, provider)| provider);
         let secrets = self.provider.iter().chain(named).flat_map(Provider::secrets);
+        let secrets = secrets.chain(self.option_keys.iter().map(String::as_str));
         secrets.filter(|secret| secret.len() >= SECRET_BYTES).list()
     }
 
@@ -476,6 +487,28 @@ impl Config {
             .text("model", self.model(None))
             .done()
     }
+}
+
+/// The texts below members that are named like keys, as `js/tabs/tabs.js` knows them.
+fn keys_in(options: &Value) -> Vec<String> {
+    fn walk(value: &Value, named: bool, found: &mut Vec<String>) {
+        match value {
+            Value::String(text) if named && !text.is_empty() => found.push(text.clone()),
+            Value::Array(items) => items.iter().for_each(|item| walk(item, named, found)),
+            Value::Object(members) => {
+                members.iter().for_each(|(name, value)| walk(value, named || is_named(name), found));
+            }
+            _ => {}
+        }
+    }
+    fn is_named(name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let is_one = ["headers", "authorization", "cookie", "password"].contains(&name.as_str());
+        is_one || ["secret", "token", "api_key", "apikey"].into_iter().any(|end| name.ends_with(end))
+    }
+    let mut found = Vec::new();
+    walk(options, false, &mut found);
+    found
 }
 
 /// After how many days a session is archived, if it ever is.
@@ -717,6 +750,26 @@ mod tests {
             "anthropic-beta": "some-beta-2026-01-01", "x-api-key": null });
         let patch = json!({ "provider": { "kind": "anthropic", "headers": headers } });
         assert_eq!(Config::default().patched(&patch).unwrap().secrets(), ["tok-very-secret", "hel-secret-1"]);
+    }
+
+    #[test]
+    fn keys_in_options_are_secrets_and_no_session_or_message_has_them() {
+        let options = |name: &str, value: Value| {
+            let mut server = Object::new();
+            let server = server.text("url", "https://mcp.example").value(name, value).done();
+            json!({ "providerOptions": { "mcp_servers": [server], "max_completion_tokens": 100, "user": "ann" } })
+        };
+        let text = json!("tok-very-secret");
+        for name in ["authorization_token", "headers", "apiKey", "client_secret"] {
+            let value = if name == "headers" { json!({ "X": text }) } else { text.clone() };
+            let config = Config::default().patched(&options(name, value.clone())).unwrap();
+            assert_eq!(config.secrets(), ["tok-very-secret"], "{name}");
+            let error = Config::default().with(&options(name, value)).unwrap_err();
+            assert!(error.message.starts_with("providerOptions of a session or a message"), "{error:?}");
+        }
+        let plain = options("max_tokens", text);
+        assert!(Config::default().patched(&plain).unwrap().secrets().is_empty());
+        Config::default().with(&plain).unwrap();
     }
 
     #[test]

@@ -198,7 +198,11 @@ fn what_cannot_be_gone_by_is_refused_before_anything_is_written() {
     }
     assert_eq!((page.rows("a").len(), page.rows("b").len()), (rows, 0));
     let unknown = json!({ "id": "a", "config": { "maxTurns": 3 } });
-    assert_eq!(page.fails("sessions.configure", unknown).1, "sessions.configure does not know \"maxTurns\"");
+    let why = page.fails("sessions.configure", unknown).1;
+    assert!(
+        why.starts_with("sessions.configure does not know \"maxTurns\"; it takes provider, model, "),
+        "{why}"
+    );
     say(&mut page, &json!({})).unwrap();
     let steer = say(&mut page, &json!({ "whenBusy": "steer", "model": "model-b" })).unwrap_err();
     assert_eq!(steer.code, Code::InvalidConfig);

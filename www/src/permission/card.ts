@@ -337,9 +337,9 @@ function exact(args: unknown): TemplateResult {
 /** The question, for someone who hears it. */
 function spoken(asked: Asked): string {
   if (asked.kind === "call") return `The agent asks for the outcome of ${asked.call.tool}.`;
-  const { tool, capability, reason } = asked.request;
-  const what = capability ? `${tool}, which needs ${capability}` : tool;
-  return reason === "unknown_outcome" ? `The agent asks whether to run ${what}, again.` : `The agent asks for leave to use ${what}.`;
+  const { capability, explanation, reason } = asked.request;
+  const needs = capability ? ` It needs ${capability}.` : "";
+  return reason === "unknown_outcome" ? `The agent asks whether to do this again: ${explanation}${needs}` : `The agent asks: ${explanation}${needs}`;
 }
 
 /** What was written: the JSON it is, else the text. */

@@ -105,6 +105,9 @@ fn terms(dir: &Path, package: &Value) -> Result<String> {
         let authors = authors.collect::<Vec<_>>().join(", ");
         let from = package["repository"].as_str().unwrap_or_default();
         texts.push(format!("Copyright (c) {authors}\n{from}"));
+        // MIT wants its words in every copy.
+        let permission = MIT.find("Permission is hereby").context("LICENSE-MIT gives no permission")?;
+        texts.push(MIT[permission..].to_owned());
     }
     Ok(texts.join("\n\n"))
 }

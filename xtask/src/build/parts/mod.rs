@@ -166,6 +166,7 @@ const ROOMS: [Room; 9] = [
             "harness::runner::messages::edited",
             "session::Session>::switch_to",
             "session::Session>::withdraw",
+            "session::Session>::changes_to",
             "session::Session>::replace",
             "session::transcript::Transcript>::files_beside",
             "session::transcript::Transcript>::files_behind",
