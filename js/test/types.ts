@@ -246,6 +246,12 @@ export async function use(): Promise<void> {
   const { sessions } = ws.sessions.view().getSnapshot();
   for (const { id, title, activity, needsYou, unread, session, hmac_status } of sessions) void [id.trim(), title.trim(), activity === "waiting", needsYou === unread, session.answered_by?.model, hmac_status === "verified"];
   for (const { session, messageId, excerpt } of await ws.sessions.search("kettle", { signal: new AbortController().signal })) void [session.id, messageId?.trim(), excerpt?.trim()];
+  const own: SessionState = await ws.sessions.configure("side", { model: "m", provider: null, tools: [], reasoning: "low", temperature: 0.2, maxOutputTokens: 9, instructions: "Be brief.", providerOptions: { top_k: 1 } });
+  void own;
+  // @ts-expect-error a session has no function for its instructions: they are stored
+  await ws.sessions.configure("side", { instructions: () => "x" });
+  // @ts-expect-error a number of turns is the agent's
+  await ws.sessions.configure("side", { maxTurns: 3 });
   await ws.sessions.launch({ messages: [{ role: "user", content: "Hello" }, { role: "assistant", parts: [{ type: "text", text: "Hi" }] }, { type: "function_call", call_id: "c", name: "n", arguments: "{}" }] });
   await openWorkspace("a", { warnOnLeave: true, keepAlive: true });
   await ws.sessions.export("a", { format: "html" });

@@ -235,31 +235,40 @@ function reloads(test) {
     assert.deepEqual(route.violations, []);
   });
 
-  test('reload in mid-answer with resume: "auto": so does a named session', async (t) => {
-    const hold = gate();
-    const words = message("One two three four.");
-    const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)), words);
-    const page = await t.tab();
-    const open = async (config) => {
-      globalThis.ws = await lodger.openWorkspace("named life");
-      await ws.startAgent({ provider: T.anthropic(config.base), ...config.more });
-    };
-    await page.evaluate(open, { base: route.base, more: {} });
-    const runId = await page.evaluate(async () => {
-      await ws.sessions.launch({ id: "side" });
-      const chunk = T.record(document).chunk(1);
-      const { runId } = await ws.sendMessage("Count.", { sessionId: "side" });
-      await chunk;
-      return runId;
+  const WAYS = { 'resume: "auto"': { resume: "auto" }, "resume({ sessionId })": {}, "sendMessage": {} };
+  for (const [way, more] of Object.entries(WAYS)) {
+    test(`reload in mid-answer of a named session: it goes on by ${way}`, async (t) => {
+      const hold = gate();
+      const words = message("One two three four.");
+      const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)), words);
+      const page = await t.tab();
+      const open = async (config) => {
+        globalThis.ws = await lodger.openWorkspace("named life");
+        await ws.startAgent({ provider: T.anthropic(config.base), ...config.more });
+      };
+      await page.evaluate(open, { base: route.base, more: {} });
+      const runId = await page.evaluate(async () => {
+        await ws.sessions.launch({ id: "side" });
+        const chunk = T.record(document).chunk(1);
+        const { runId } = await ws.sendMessage("Count.", { sessionId: "side" });
+        await chunk;
+        return runId;
+      });
+      await page.reload();
+      await t.ready(page);
+      hold.open();
+      await page.evaluate(open, { base: route.base, more });
+      const seen = await page.evaluate(async ([runId, way]) => {
+        const went = way.startsWith("resume(") ? await ws.resume({ sessionId: "side" }) : way === "sendMessage" ? await ws.sendMessage("And on.", { sessionId: "side" }) : { runId };
+        const { status } = await ws.wait(went.runId);
+        return { same: went.runId === runId, status, said: (await ws.history({ sessionId: "side" })).map(T.textOf), session: (await ws.sessions.status("side")).session.status };
+      }, [runId, way]);
+      // A message ends the run that the page has left, and is answered.
+      const said = way === "sendMessage" ? ["Count.", "One", "And on.", "One two three four."] : ["Count.", "One two three four."];
+      assert.deepEqual([seen.same, seen.status, seen.said, seen.session], [way !== "sendMessage", "ok", said, "idle"]);
+      assert.deepEqual(route.violations, []);
     });
-    await page.reload();
-    await t.ready(page);
-    hold.open();
-    await page.evaluate(open, { base: route.base, more: { resume: "auto" } });
-    const seen = await page.evaluate(async (runId) => ({ waited: T.plain(await ws.wait(runId)), said: (await ws.history({ sessionId: "side" })).map(T.textOf) }), runId);
-    assert.deepEqual([seen.waited.status, seen.said], ["ok", ["Count.", "One two three four."]]);
-    assert.deepEqual(route.violations, []);
-  });
+  }
 
   test("a new message instead ends the held run as interrupted and keeps its text", async (t) => {
     const { page, route, runId, hold } = await midAnswer(t);

@@ -250,13 +250,19 @@ impl Sessions {
         read(&self.0.told("sessions.replay", json!([]), &value_at("0", file)).await?)
     }
 
-    /// Makes another session of its first `at` entries; `None`: of all.
+    /// Makes another session of its first `at` entries; `None`: of all. With a `provider`, a name in `providers`, that one answers it.
     ///
     /// # Errors
-    /// `session_not_found`, `permission_denied`.
-    pub async fn fork(&self, id: &str, at: Option<u64>) -> Result<SessionState, ErrorInfo> {
-        let options = at.map_or_else(|| json!({}), |at| json!({ "at": at }));
-        self.0.give("sessions.fork", json!([id, options])).await
+    /// `session_not_found`, `permission_denied`, `invalid_config`: there is no such provider.
+    pub async fn fork(
+        &self,
+        id: &str,
+        at: Option<u64>,
+        provider: Option<&str>,
+    ) -> Result<SessionState, ErrorInfo> {
+        let mut options = Object::new();
+        options.maybe("at", at.map(Value::from)).maybe_text("provider", provider);
+        self.0.give("sessions.fork", json!([id, options.done()])).await
     }
 
     /// Makes a whole session of one that is damaged; with `replace` in its place.
@@ -305,7 +311,19 @@ impl Sessions {
     /// # Errors
     /// There is no such session or run.
     pub async fn output(&self, id: &str, from: Option<u64>) -> Result<(Vec<u8>, u64), ErrorInfo> {
-        let given = self.0.told("sessions.output", json!([id, page(from, None)]), &Array::new()).await?;
+        self.output_of(id, page(from, None)).await
+    }
+
+    /// Its last so many bytes.
+    ///
+    /// # Errors
+    /// As of [`output`](Sessions::output).
+    pub async fn output_tail(&self, id: &str, bytes: u64) -> Result<(Vec<u8>, u64), ErrorInfo> {
+        self.output_of(id, json!({ "tail": bytes })).await
+    }
+
+    async fn output_of(&self, id: &str, options: Value) -> Result<(Vec<u8>, u64), ErrorInfo> {
+        let given = self.0.told("sessions.output", json!([id, options]), &Array::new()).await?;
         let member = |name: &str| Reflect::get(&given, &name.into()).unwrap_or_default();
         let bytes = member("data").dyn_into::<Uint8Array>().map(|bytes| bytes.to_vec());
         Ok((bytes.unwrap_or_default(), member("offset").as_f64().unwrap_or_default() as u64))

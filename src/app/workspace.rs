@@ -5,6 +5,7 @@ use super::functions::{self, Answer, ToolContext};
 use super::{Keys, Operator, Pages, PermissionAnswer, Queue, Run, Sessions, View};
 use crate::error::ErrorInfo;
 use crate::json;
+use crate::object::Object;
 use crate::ports::Durability;
 use crate::shapes::{
     AgentConfig, Event, Function, Grant, Limits, Message, PermissionReply, PermissionRequest, Rule,
@@ -258,13 +259,29 @@ impl Workspace {
         self.told("resume", json!([in_session(session)]), &Array::new()).await.map(Run::of)
     }
 
-    /// Waits for the end of a run, at most so many milliseconds (default 30,000). The end of the time touches no run.
+    /// The same for this run.
+    ///
+    /// # Errors
+    /// As of [`resume`](Workspace::resume).
+    pub async fn resume_run(&self, run: &str) -> Result<Run, ErrorInfo> {
+        self.told("resume", json!([{ "runId": run }]), &Array::new()).await.map(Run::of)
+    }
+
+    /// Waits for the end of a run, at most so many milliseconds (default 30,000). The end of the time touches no run. A run that has
+    /// failed is waited for as long as `error_grace_ms` (default 0) besides: somebody may go on with it.
     ///
     /// # Errors
     /// `run_not_found`.
-    pub async fn wait(&self, run: &str, timeout_ms: Option<u64>) -> Result<WaitResult, ErrorInfo> {
-        let options = timeout_ms.map_or_else(|| json!({}), |ms| json!({ "timeoutMs": ms }));
-        self.give("wait", json!([run, options])).await
+    pub async fn wait(
+        &self,
+        run: &str,
+        timeout_ms: Option<u64>,
+        error_grace_ms: Option<u64>,
+    ) -> Result<WaitResult, ErrorInfo> {
+        let mut options = Object::new();
+        options.maybe("timeoutMs", timeout_ms.map(Value::from));
+        options.maybe("errorGraceMs", error_grace_ms.map(Value::from));
+        self.give("wait", json!([run, options.done()])).await
     }
 
     /// What the harness does.
@@ -281,6 +298,21 @@ impl Workspace {
     /// The database fails, or there is no such session.
     pub async fn history(&self, session: Option<&str>) -> Result<Vec<Message>, ErrorInfo> {
         self.give("history", json!([in_session(session)])).await
+    }
+
+    /// The last so many messages of it, before this one.
+    ///
+    /// # Errors
+    /// `message_not_found`.
+    pub async fn history_page(
+        &self,
+        session: Option<&str>,
+        limit: u64,
+        before: Option<&str>,
+    ) -> Result<Vec<Message>, ErrorInfo> {
+        let mut options = Object::new();
+        options.all(in_session(session)).number("limit", limit).maybe_text("before", before);
+        self.give("history", json!([options.done()])).await
     }
 
     /// The same as it was with this version of a message.

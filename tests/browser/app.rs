@@ -332,7 +332,7 @@ async fn sessions_are_a_list_that_lives() {
     let launch = Launch { id: Some("notes".into()), display_name: Some("Notes".into()), ..Launch::default() };
     sessions.launch(launch).await.unwrap();
     let run = sessions.prompt("notes", "Hi", SendOptions::default()).await.unwrap().unwrap();
-    assert_eq!(workspace.wait(&run, None).await.unwrap().run_id, run);
+    assert_eq!(workspace.wait(&run, None, None).await.unwrap().run_id, run);
     let item = loop {
         let snapshot = list.next().await.unwrap();
         let found = snapshot.sessions.iter().find(|item| item.id == "notes").cloned();
@@ -348,6 +348,12 @@ async fn sessions_are_a_list_that_lives() {
     assert_eq!(sessions.import(&file).await.unwrap().id, "notes-2");
     let (bytes, end) = sessions.output("notes", None).await.unwrap();
     assert_eq!((bytes.as_slice(), end), (&b"Hello."[..], 6));
+    assert_eq!(sessions.output_tail("notes", 2).await.unwrap().0, b"o.");
+    let last = workspace.history_page(Some("notes"), 1, None).await.unwrap();
+    let before = workspace.history_page(Some("notes"), 9, Some(&last[0].id)).await.unwrap();
+    assert_eq!((last.len(), before.len()), (1, 1));
+    assert_eq!(sessions.fork("notes", None, Some("nobody")).await.unwrap_err().code, Code::InvalidConfig);
+    assert_eq!(workspace.resume_run(&run).await.unwrap_err().code, Code::NothingToResume);
     let entries = sessions.journal("notes", None, None).await.unwrap();
     let mut followed = sessions.attach("notes", None).unwrap();
     for entry in &entries {
