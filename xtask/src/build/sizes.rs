@@ -23,11 +23,11 @@ const FIRST: [(&str, &[&str], usize); 2] = [
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
 const LATER: [(&str, usize); 28] = [
     ("anthropic", 4_320),
-    ("carry", 20_700),
+    ("carry", 19_200),
     ("chat", 5_910),
     ("more", 19_350),
     ("pages", 25_400),
-    ("past", 82_560),
+    ("past", 82_950),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),
