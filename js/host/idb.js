@@ -272,7 +272,8 @@ async function open(connection) {
     try {
       const database = await once();
       // Another tab may have made it anew, before this one has heard that it was deleted.
-      if (known && (await born(database)) !== (await connection.born)) {
+      const [was, is] = known ? [await connection.born, await born(database)] : [];
+      if (was && is && was !== is) {
         database.close();
         emptied = true;
         throw [];
