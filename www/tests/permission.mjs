@@ -34,7 +34,7 @@ export const tests = {
     assert.deepEqual(JSON.parse(await page.getByTestId("exact-arguments").innerText()), { slug: "chapter-1" });
     await page.locator("[data-testid=agent-status][data-lifecycle=Suspended]").filter({ hasText: /^Suspended$/ }).waitFor();
     await titled(page, "● Your answer is needed · Lodger");
-    await page.getByTestId("speech-status").filter({ hasText: "delete_page, which needs PagesDelete. Alt+Shift+P" }).waitFor({ state: "attached" });
+    await page.getByTestId("speech-status").filter({ hasText: /The agent asks: .+\? It needs PagesDelete\. Alt\+Shift\+P/ }).waitFor({ state: "attached" });
     await page.locator("[data-testid=tool-card] .tool-word").filter({ hasText: /^waiting for you$/ }).waitFor();
     await page.getByTestId("run-line").filter({ hasText: "Waiting for you" }).waitFor();
     assert.equal(await page.getByTestId("run-line").innerText(), "Waiting for you");
