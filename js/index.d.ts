@@ -1148,8 +1148,8 @@ export interface Sessions {
   /**
    * Begins a session, owned by the present operator. `id`: one that no session has (`session_exists`), of at most 256 bytes and not
    * "all"; without one it is made of project, provider and time, and numbered where two are alike. `displayName`: up to 200
-   * characters of any language, without line ends and what turns the direction of text. `provider`: a name in `providers`, which this session keeps to; while that has no key the
-   * session is `starting`, and prompts wait, in this page only. Without a name it is the main provider, whose key nothing waits for:
+   * characters of any language, without line ends, blanks at its ends and what turns the direction of text. `provider`: a name in
+   * `providers`, which this session keeps to; while that has no key the session is `starting`, and prompts wait, in this page only. Without a name it is the main provider, whose key nothing waits for:
    * the session is `running`, and a prompt is refused with `not_configured`.
    *
    * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. The shapes of
