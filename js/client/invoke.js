@@ -28,8 +28,9 @@ export function commandArguments(command, args = {}) {
   }
   const { members, all } = call(command);
   if (all) return args;
+  const known = members.map(({ name }) => name);
   for (const name of Object.keys(args)) {
-    if (!members.some((member) => member.name === name)) throw failure("invalid_arguments", `${command}: unknown '${name}' argument.`, `${nearest(name, members.map((member) => member.name))}It takes: ${members.map((member) => member.name).join(", ") || "nothing"}.`);
+    if (!known.includes(name)) throw failure("invalid_arguments", `${command}: unknown '${name}' argument.`, `${nearest(name, known)}It takes: ${known.join(", ") || "nothing"}.`);
   }
   for (const { name, optional, type } of members) {
     const value = args[name];

@@ -275,8 +275,8 @@ async function open(connection) {
       const [was, is] = known ? [await connection.born, await born(database)] : [];
       if (was && is && was !== is) {
         database.close();
-        emptied = true;
-        throw [];
+        gone(LOST);
+        throw ["gone"];
       }
       return database;
     } catch (error) {

@@ -8,7 +8,7 @@ use super::pump::{Deliver, Pump};
 use super::store::Store;
 use super::task;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Input, VaultAsk, in_use};
+use crate::harness::{Input, VaultAsk, first_format_write};
 use crate::json::json;
 use crate::maps::Named;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
@@ -84,7 +84,9 @@ impl Vault {
                 seal(&key, name, text).await.map_err(failed)?.as_string().unwrap_or_default()
             }
         };
-        self.write(vec![Write::Put { table: Table::Keys, key: vec![name.into()], value }, in_use()]).await
+        let put = Write::Put { table: Table::Keys, key: vec![name.into()], value };
+        // A workspace with keys alone is in use: their loss is told as well.
+        self.write(vec![put, first_format_write()]).await
     }
 
     async fn remove(&self, name: &str) -> Result<(), ErrorInfo> {

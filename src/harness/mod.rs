@@ -50,10 +50,10 @@ mod takes;
 pub use action::{Action, By, CallKey, Input, ModelRequest, Notice, VaultAsk};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::secrets::Secrets;
-pub use core::stored::{FORMAT_KEY, LOST_KEY, format_text};
+pub use core::stored::{FORMAT_KEY, LOST_KEY, first_format_write, format_text};
 pub use core::{DEFAULT_SESSION, Lifecycle, Options};
 pub use doors::{OF_FILES, rooms_of};
-pub use opening::{Found, Marker, in_use, loss_known};
+pub use opening::{Found, Marker, loss_known};
 pub use runner::files::files;
 
 use crate::error::{Code, ErrorInfo};

@@ -95,11 +95,6 @@ impl Harness {
     }
 }
 
-/// What says that a workspace is in use: a key that is stored alone would be lost in silence.
-pub fn in_use() -> Write {
-    first_format_write()
-}
-
 /// The person or the page knows of the loss. From here on the workspace counts as used, so that the marker that is there
 /// tells of nothing any more.
 pub fn loss_known() -> Commit {

@@ -334,7 +334,7 @@ pub fn run(
     let parent = named("parent_slug");
     let told = Told { args, plan: &plan, value: &plan.value, page, parent, lacks: lacks(tree) };
     let text = (tool.tell)(&told);
-    // The address of a page is made of its title, and nobody knows any more who has written that.
+    // A page's address is made of its title. Who has written the title of a damaged page is not known.
     if !told.lacks.is_empty() && text.ends_with(&told.lacks) {
         plan.outside.join(&Outside::of(Outside::UNKNOWN));
     }

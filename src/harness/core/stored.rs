@@ -52,7 +52,7 @@ pub(in crate::harness) fn format_write() -> Write {
 }
 
 /// The same of a tab that does not: a newer one may be at work beside it.
-pub(in crate::harness) fn first_format_write() -> Write {
+pub fn first_format_write() -> Write {
     let (table, key, value) = format_row();
     Write::Add { table, key, value }
 }

@@ -29,6 +29,12 @@ const TABLES: &str = "Tables of characters in it (Unicode-3.0)";
 const MIT: &str = include_str!("../../../LICENSE-MIT");
 const UNICODE: &str = include_str!("licenses/unicode-3.0.txt");
 
+/// The words of MIT without whose they are.
+fn permission() -> Result<&'static str> {
+    let at = MIT.find("Permission is hereby").context("LICENSE-MIT gives no permission")?;
+    Ok(&MIT[at..])
+}
+
 /// All notices, as one text.
 pub fn notices(project: &Project) -> Result<String> {
     let metadata = Cmd::new(cargo())
@@ -46,8 +52,7 @@ pub fn notices(project: &Project) -> Result<String> {
     ensure!(!texts.is_empty(), "cargo metadata names no crate that the module is made of");
     let mut parts = texts.iter().map(|(text, titles)| (titles.join("\n"), text)).collect::<Vec<_>>();
     parts.sort();
-    let permission = MIT.find("Permission is hereby").context("LICENSE-MIT gives no permission")?;
-    let with_compiler = [(STD, &MIT[permission..]), (TABLES, UNICODE)];
+    let with_compiler = [(STD, permission()?), (TABLES, UNICODE)];
     let rule = "-".repeat(80);
     let all = parts.iter().map(|(titles, text)| (titles.as_str(), text.as_str())).chain(with_compiler);
     let all = all.map(|(titles, text)| format!("\n{rule}\n{titles}\n\n{}\n", text.trim_end()));
@@ -106,8 +111,7 @@ fn terms(dir: &Path, package: &Value) -> Result<String> {
         let from = package["repository"].as_str().unwrap_or_default();
         texts.push(format!("Copyright (c) {authors}\n{from}"));
         // MIT wants its words in every copy.
-        let permission = MIT.find("Permission is hereby").context("LICENSE-MIT gives no permission")?;
-        texts.push(MIT[permission..].to_owned());
+        texts.push(permission()?.to_owned());
     }
     Ok(texts.join("\n\n"))
 }
