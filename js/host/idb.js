@@ -28,6 +28,8 @@ const CLOSING_MS = 250;
 const NEWER = 0;
 const DELETED = 1;
 const LOST = 2;
+// Where a database keeps what tells it from another of its name: beside its keys, where no row of `Store` is.
+const BORN = "born";
 // What is in no text that is stored: those are JSON, and hashes.
 const BETWEEN = "\0";
 // How Chromium says that the disk is full: by errors of other names.
@@ -262,7 +264,7 @@ async function open(connection) {
       }
       // What an earlier version has made already stays.
       for (const table of [...tables, STORE]) attemptTo(() => request.result.createObjectStore(table));
-      if (!oldVersion) request.transaction.objectStore("meta").put(String(Math.random()), ["born"]);
+      if (!oldVersion) request.transaction.objectStore(STORE).put(Math.random(), BORN);
       // Chromium says so once: that this one comes in place of one that was damaged.
       if (dataLoss === "total") request.transaction.objectStore("meta").put(String(now(scope)), ["emptied"]);
     };
@@ -340,7 +342,7 @@ function keep(connection, database) {
 /** What tells a database from one that is made in its place; nothing: it cannot be read, or is older than that. */
 const born = async (database) => {
   try {
-    return await result(database.transaction("meta").objectStore("meta").get(["born"]));
+    return await result(database.transaction(STORE).objectStore(STORE).get(BORN));
   } catch {
     return undefined;
   }

@@ -39,7 +39,8 @@ export async function vault(name) {
   const database = await connect(name, undefined, false);
   const rows = database.transaction("keys").objectStore("keys");
   const [names, values] = await Promise.all([done(rows.getAllKeys()), done(rows.getAll())]);
-  const keys = await done(database.transaction("vault").objectStore("vault").getAll());
+  const stored = await done(database.transaction("vault").objectStore("vault").getAll());
+  const keys = stored.filter((item) => item instanceof CryptoKey);
   database.close();
   return { rows: Object.fromEntries(names.map(([of], n) => [of, values[n]])), keys };
 }
