@@ -15,6 +15,7 @@ export interface Commands {
   /** Resolves once the message is accepted; the answer comes by events. */
   send_agent_message: { args: { message: string; replaces?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
   regenerate_agent_message: { args: { messageId?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
+  compact_conversation: { args: { instructions?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
   switch_to: { args: { messageId: string }; value: void };
   remove_message: { args: { messageId: string }; value: void };
   interrupt_agent: { args: {}; value: void };

@@ -330,6 +330,14 @@ export interface Workspace extends EventTarget {
    */
   regenerate(messageId?: string, options?: Omit<SendOptions, "replaces" | "whenBusy">): Promise<Run>;
   /**
+   * Has what was said so far summed up, as it happens by itself where a conversation fills its model's window (`compaction`): from
+   * then on the model is sent the summary in place of it, with the person's own words as far as there is room. What `history()` and
+   * exports show stays whole; the answer of this run has no parts, and `compactions`. `instructions`: what matters most.
+   *
+   * @throws {LodgerError} `message_not_found` (nothing was said yet), `busy`, `not_running`.
+   */
+  compact(options?: { sessionId?: string; instructions?: string }): Promise<Run>;
+  /**
    * Sends a message and waits for the end of its run. With a `schema`, the result has the answer's `value`.
    *
    * @throws {LodgerError} like `sendMessage`, and unless the run completed: the run's error, or `aborted` if it was
@@ -552,6 +560,14 @@ export interface AgentConfig {
    */
   retry?: { cut?: boolean };
   /**
+   * What happens where a conversation fills its model's window, which is the catalog's (`models`) less the answer's limit, the system
+   * prompt and the tools. When it is full to `at` (default 0.8), old results of tools are left out; where that is not enough, a model sums
+   * up what was said before the newest `keep` tokens (default: a quarter of the window, at most 20,000). `instructions`: what
+   * matters most. `provider`: the name of the one that sums up, by default the one that answers. A model of unknown window is asked
+   * for a summary once its provider refuses a request as too long. `false`: the run fails then, with `context_length`.
+   */
+  compaction?: false | { at?: number; keep?: number; instructions?: string; provider?: string };
+  /**
    * What a session is called that has no name: its first words, or with `auto` a title that its own provider is asked for once, after
    * the first answer, as a task (`sessions.runOnce`, with a session of its own). It becomes the session's name. Default `words`.
    */
@@ -740,6 +756,9 @@ export interface SendOptions<S = unknown> extends Overrides {
   schema?: S;
 }
 
+/** A value of which any part may not be there yet. */
+export type DeepPartial<T> = T extends readonly (infer I)[] ? DeepPartial<I>[] : T extends object ? { [K in keyof T]?: DeepPartial<T[K]> } : T;
+
 /** A run that was accepted. */
 export interface Run<S = unknown> {
   readonly runId: string;
@@ -750,6 +769,12 @@ export interface Run<S = unknown> {
    * Ends when the run ends, with any outcome (`result` tells which). After a retry the words already given stay given.
    */
   readonly textStream: AsyncIterable<string>;
+  /**
+   * The answer's value as it comes, where the run has a `schema`: as much of it as is there, one value that grows in place. What is open
+   * is closed; a number or a literal is there once it is whole. It is not judged by the schema: `result` has what is. After a retry, or
+   * where the model answers anew, it begins anew. Ends like `textStream`.
+   */
+  readonly valueStream: AsyncIterable<DeepPartial<OutputOf<S>>>;
   /**
    * How the run ended. It never rejects. Where this page hears no end of it, the outcome is `unknown`, and `error` says why: the
    * workspace was closed, deleted or lost, the module panicked, somebody else works here now.

@@ -107,8 +107,10 @@ export interface JournalEntries {
     metadata?: unknown;
     /** The page's key: the same key is the same run. */
     idempotency?: string;
-    /** The failed run that it goes on with: then nobody has said anything. */
+    /** The run before it that it goes on with: then nobody has said anything. */
     continues?: string;
+    /** It asks no model to answer. What was said before it is summed up: `{ instructions? }`, what matters. */
+    compacts?: unknown;
     /** The files that came with it, each a `Block::File`: never their bytes. */
     files?: JournalBlock[];
     /** What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function. */
@@ -189,6 +191,40 @@ export interface JournalEntries {
   taken: {
     /** The message's id. */
     message?: string;
+  };
+  /** The conversation fills the model's window. Of the results of tool calls before a place only what stands for them is sent from here on. */
+  shortened: {
+    /** The run of the place. */
+    until: string;
+    /** How many of its turns are before it. */
+    turns: number;
+    /** How many tokens the conversation has, about. */
+    used: number;
+    /** How many of them it may have, if that is known. */
+    window?: number;
+  };
+  /** A model sums up the conversation before a place: from then on the summary is sent in place of it. The entry's run is the one that begins with it. */
+  compacting: {
+    /** The run that waits for the summary. */
+    of?: string;
+    /** Why. */
+    reason?: "window" | "context_length" | "asked";
+    /** As in `shortened`. */
+    until?: string;
+    /** As in `shortened`. */
+    turns?: number;
+    /** How many bytes of what the person has said before stay word for word, the newest. */
+    words?: number;
+    /** How many bytes of the conversation the model is sent that sums it up. */
+    room?: number;
+    /** As in `shortened`. */
+    used?: number;
+    /** As in `shortened`. */
+    window?: number;
+    /** What matters, by the page or the person. */
+    instructions?: string;
+    /** The name in `providers` of the one that sums up; absent: the one that answers. */
+    on?: string;
   };
   /** The model is called. */
   called: {

@@ -127,11 +127,13 @@ export interface SessionChanged {
  * has acknowledged it (`storage()`): listen before anything else is awaited. `kind: "damaged"`: the agent has started without the
  * session `sessionId`, whose rows are damaged; `error` says what can be done. Or, without a `sessionId`, these `pages` are
  * damaged, and so many more are `missing` of which nothing that is stored says the name. `kind: "files"`: these `files` of the
- * conversation are lost. Their ids are told once, the run goes on, and the model is told in their place.
+ * conversation are lost. Their ids are told once, the run goes on, and the model is told in their place. `kind: "compaction"`: the
+ * model is sent less of the conversation from here on, `by` a summary, or by leaving out old results of tools. What `history()`
+ * shows stays whole.
  */
 export interface Notice {
   /** What it is about. */
-  kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost" | "files";
+  kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost" | "files" | "compaction";
   /** The files that are lost. */
   files?: string[];
   /** Which try of the answer comes. */
@@ -148,6 +150,16 @@ export interface Notice {
   pages?: DamagedPage[];
   /** How many more are. */
   missing?: number;
+  /** How far a conversation has become shorter. */
+  phase?: "start" | "end" | "failed";
+  /** How it becomes shorter. */
+  by?: "results" | "summary";
+  /** Why it does. */
+  reason?: "window" | "context_length" | "asked";
+  /** How many tokens it had before, about. */
+  used?: number;
+  /** How many its model takes, if that is known. */
+  window?: number;
   /** Why. */
   error?: ErrorInfo;
 }
@@ -187,11 +199,36 @@ export interface Message {
   /** Why its run has failed. */
   error?: ErrorInfo;
   /**
+   * Where the model's memory was shortened in this run, the last one last: from then on it was sent a summary in place of what was
+   * said before. What is shown stays whole.
+   */
+  compactions?: Compaction[];
+  /**
    * Of a message that was edited, and of an answer that was made anew: the ids of all versions, the oldest first, this one
    * included. An edited message's answer begins versions of its own. `history({ version })` shows the conversation with an older
    * one. Where a failed run was gone on with, the first of its answers stands for all of them.
    */
   versions?: string[];
+}
+
+/** A place where a model's memory was shortened. */
+export interface Compaction {
+  /** When. */
+  at: number;
+  /** Why. */
+  reason: "window" | "context_length" | "asked";
+  /** What the model is sent in place of what was said before. */
+  summary: string;
+}
+
+/** How much of a model's window a conversation has. */
+export interface Context {
+  /** How many tokens the next request has, about. */
+  used: number;
+  /** How many the model takes, with its answer. */
+  window?: number;
+  /** How often the conversation was summed up. */
+  compactions: number;
 }
 
 /** A gap in a conversation. */
@@ -313,6 +350,8 @@ export interface Snapshot {
   queue: readonly QueuedMessage[];
   /** Why it has failed. */
   error?: ErrorInfo;
+  /** How much of the model's window the conversation has, as far as that is known. */
+  context?: Context;
   /** Whether the agent runs in this tab. */
   holder: boolean;
 }

@@ -41,6 +41,8 @@ rooms! {
     /// Commands that a plain conversation does without: named sessions, the queue, keys, new versions,
     /// skills, storage, tools for the page's own code.
     More = "more";
+    /// What makes a conversation shorter for a model whose window it fills.
+    Memory = "memory";
     /// What a first conversation of plain text has none of: sessions that are read back, and their record; messages that
     /// wait; files; answers of a form.
     Past = "past";

@@ -4,7 +4,7 @@
 // the same however long the text is. A result never rejects: where nobody here hears how the run ends, it says that and why.
 // Leaves to others: what a run is (`src/run`).
 
-import { LodgerError, errorInfo } from "../protocol/error.js";
+import { LodgerError, errorInfo, late } from "../protocol/error.js";
 
 /** What has streamed of one run: pieces in order, each with its place. */
 export class RunText {
@@ -88,6 +88,17 @@ export class RunText {
 
   async *read() {
     let sent = 0; // characters, so that nothing is said twice after a rewind
+    for await (const [piece] of this.pieces()) {
+      const end = piece.at + piece.text.length;
+      if (end <= sent) continue;
+      const text = piece.text.slice(Math.max(0, sent - piece.at));
+      sent = end;
+      yield text;
+    }
+  }
+
+  /** Each piece, and whether it is the first of all, or again after some were taken back. */
+  async *pieces() {
     let next = 0;
     let rewinds = this.#rewinds;
     for (;;) {
@@ -99,11 +110,7 @@ export class RunText {
       const piece = this.#pieces[next];
       if (piece) {
         next++;
-        const end = piece.at + piece.text.length;
-        if (end <= sent) continue;
-        const text = piece.text.slice(Math.max(0, sent - piece.at));
-        sent = end;
-        yield text;
+        yield [piece, next === 1];
       } else if (this.#end) {
         if (this.#end.error) throw this.#end.error;
         return;
@@ -117,17 +124,20 @@ export class RunText {
 export class Run {
   #text;
   #ask;
+  #wraps;
   #result;
 
   /**
    * @param {{ runId: string, status: "accepted", acceptedAt: number }} accepted
    * @param {RunText} text
    * @param {() => Promise<object>} ask for the result
+   * @param {boolean} [wraps] its answer lies in an object that was put around it
    */
-  constructor({ runId, status, acceptedAt }, text, ask) {
+  constructor({ runId, status, acceptedAt }, text, ask, wraps) {
     Object.assign(this, { runId, status, acceptedAt });
     this.#text = text;
     this.#ask = ask;
+    this.#wraps = wraps;
   }
 
   get result() {
@@ -136,9 +146,24 @@ export class Run {
   }
 
   get textStream() {
+    const text = this.#heard();
+    return { [Symbol.asyncIterator]: () => text.read() };
+  }
+
+  get valueStream() {
+    const [text, wraps] = [this.#heard(), this.#wraps];
+    return {
+      async *[Symbol.asyncIterator]() {
+        yield* (await late(import("./partial.js"))).values(text, wraps);
+      },
+    };
+  }
+
+  /** Its text, which ends when the run does. */
+  #heard() {
     const text = this.#text;
     // A run that ended before this page heard of it (an idempotency key) sends no more events.
     if (!text.ended) this.result.then((result) => (result.outcome === "unknown" ? text.fail(new LodgerError(result.error)) : text.end(result.text)));
-    return { [Symbol.asyncIterator]: () => text.read() };
+    return text;
   }
 }

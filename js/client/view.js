@@ -93,9 +93,9 @@ export class SessionView extends Store {
   #copied = 0; // how many parts the last copied list had
 
   make() {
-    const { status, error, permissions = EMPTY, queue = EMPTY } = this.#state;
+    const { status, error, context, permissions = EMPTY, queue = EMPTY } = this.#state;
     this.#fresh.clear();
-    return { status, messages: this.#messages, permissions, queue, holder: this.#holder, ...(error && { error }) };
+    return { status, messages: this.#messages, permissions, queue, holder: this.#holder, ...(error && { error }), ...(context && { context }) };
   }
 
   soon(tell) {

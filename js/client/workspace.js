@@ -216,6 +216,10 @@ export class Workspace extends EventTarget {
     return this.#say("regenerate", {}, { ...options, messageId });
   }
 
+  async compact(options) {
+    return this.#accept("compact", { ...options });
+  }
+
   async run(input, options) {
     const result = await (await this.sendMessage(input, options)).result;
     if (result.outcome === "completed") return result;
@@ -630,7 +634,7 @@ export class Workspace extends EventTarget {
     };
     try {
       // Made while the reply is delivered, so that no text comes between.
-      const accepted = (value) => value.runId && new Run(value, this.#text(value.runId), () => result(value.runId));
+      const accepted = (value) => value.runId && new Run(value, this.#text(value.runId), () => result(value.runId), args.schema?.wraps);
       return await (request = this.#request(name, args, accepted, blobs)).promise;
     } finally {
       signal?.removeEventListener("abort", drop);

@@ -17,7 +17,7 @@ export const KEYED = names("sendMessage regenerate sessions.prompt");
 export const WAITS = names("result wait");
 
 /** What is answered by a run that it begins. */
-export const BEGINS = names("sendMessage regenerate resume sessions.prompt sessions.runOnce");
+export const BEGINS = names("sendMessage regenerate compact resume sessions.prompt sessions.runOnce");
 
 /** The commands of `invoke`: the method behind each, with its arguments; `client/invoke.js` reads them. */
 export const INVOKED = {
@@ -28,6 +28,7 @@ export const INVOKED = {
   stop_agent: "stopAgent()",
   send_agent_message: "sendMessage(message, {replaces?})",
   regenerate_agent_message: "regenerate(messageId?)",
+  compact_conversation: "compact({instructions?})",
   switch_to: "switchTo(messageId)",
   remove_message: "removeMessage(messageId)",
   interrupt_agent: "interrupt()",

@@ -28,7 +28,7 @@ export function standIn() {
     return second(lower) !== undefined && second(lower) === second(upper) ? [inside(of, second(lower))] : [...of.values()];
   };
   const rows = (groups, range = {}) => {
-    if (Array.isArray(range) || typeof range === "number") {
+    if (Array.isArray(range) || typeof range !== "object") {
       const row = group(groups, range).get(JSON.stringify(range));
       return row ? [row] : [];
     }
@@ -94,9 +94,11 @@ export function standIn() {
       const held = databases.get(name) ?? { version: 0, stores: new Map() };
       databases.set(name, held);
       request.result = database(held);
-      if (held.version < version) {
+      const oldVersion = held.version;
+      if (oldVersion < version) {
         held.version = version;
-        request.onupgradeneeded?.({ target: request, dataLoss: "none" });
+        request.transaction = transaction(held);
+        request.onupgradeneeded?.({ target: request, dataLoss: "none", oldVersion });
       }
       request.onsuccess?.({ target: request });
     });

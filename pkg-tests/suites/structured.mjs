@@ -191,6 +191,31 @@ export default function (test) {
     assert.match(first.messages[0].content, /by calling the tool final_answer, and by nothing else\.$/);
   });
 
+  test("a value is there while it comes, also behind a word and in what was put around it", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w", { pageTools: false });
+      const words = (text) => text.match(/.{1,4}/gs);
+      const pieces = async function* (request) { const said = request.messages.at(-1).content; for (const text of words(said.startsWith("list") ? '{"value":["red","blue"]}' : 'Here: {"name":"Ann \\u00e9","sizes":[1,23],"ok":true} Done.')) { yield text; await new Promise((resolve) => setTimeout(resolve)); } };
+      await ws.startAgent({ provider: { kind: "custom", stream: pieces } });
+      const all = async (text, schema) => {
+        const run = await ws.sendMessage(text, { schema });
+        const values = [];
+        for await (const value of run.valueStream) values.push(structuredClone(value));
+        return T.plain({ values, result: await run.result });
+      };
+      const object = await all("object", { type: "object", properties: { name: { type: "string" }, sizes: { type: "array" }, ok: { type: "boolean" } }, required: ["name"] });
+      const list = await all("list", { type: "array", items: { type: "string" } });
+      return { object, list };
+    });
+    const { object, list } = seen;
+    assert.deepEqual(object.values.at(-1), { name: "Ann é", sizes: [1, 23], ok: true });
+    assert.deepEqual(object.values.at(-1), object.result.value);
+    assert.ok(object.values.some(({ name }) => name === "Ann" || name === "An" || name === "A"), JSON.stringify(object.values));
+    assert.ok(object.values.length > 5);
+    assert.deepEqual([list.values.at(-1), list.result.value], [["red", "blue"], ["red", "blue"]]);
+  });
+
   test("a model of the page's own gets an OpenAI-shaped response_format, and the schema in words", async (t) => {
     const page = await t.tab();
     const seen = await page.evaluate(async (schema) => {

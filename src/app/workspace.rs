@@ -235,6 +235,18 @@ impl Workspace {
         self.told("regenerate", json!([message, options.write()]), &values).await.map(Run::of)
     }
 
+    /// Has what was said in a session so far summed up; `instructions`: what matters most.
+    ///
+    /// # Errors
+    /// `message_not_found`: nothing was said yet; `busy`, or the agent does not run.
+    pub async fn compact(&self, session: Option<&str>, instructions: Option<&str>) -> Result<Run, ErrorInfo> {
+        let mut options = in_session(session);
+        if let (Some(options), Some(instructions)) = (options.as_object_mut(), instructions) {
+            options.insert("instructions".into(), instructions.into());
+        }
+        self.told("compact", json!([options]), &Array::new()).await.map(Run::of)
+    }
+
     /// Interrupts the run that is at work in a session, if one is; `None`: in the workspace's own conversation.
     ///
     /// # Errors

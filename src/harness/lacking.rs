@@ -78,6 +78,9 @@ impl Harness {
     pub(super) fn room_came(&mut self, room: Room, result: Result<(), String>) {
         let it = Rooms::of(room);
         self.doors.asked = self.doors.asked.but(it);
+        if room == Room::Memory {
+            self.runner.help_came(&mut self.core, result.is_ok());
+        }
         let Err(why) = result else {
             self.doors.here = self.doors.here.and(it);
             return;

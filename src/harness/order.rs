@@ -8,9 +8,11 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::action::Input;
 use crate::harness::reads::After;
+use crate::harness::runner::Help;
 use crate::harness::runner::messages::prompted;
 use crate::ports::Millis;
 use crate::protocol::Command;
+use crate::rooms::{Room, Rooms};
 
 impl Harness {
     /// While a page change and its outcome are on their way as one, and while a session is erased or archived,
@@ -76,6 +78,13 @@ impl Harness {
             {
                 self.runner.follow(&mut self.core, next);
                 continue;
+            }
+            if self.runner.help == Help::Wanted {
+                if self.doors.here.has(Room::Memory) {
+                    self.runner.help_came(&mut self.core, true);
+                    continue;
+                }
+                self.ask_for(Rooms::of(Room::Memory));
             }
             let passes = |at: &usize| {
                 self.deferred

@@ -10,7 +10,7 @@
 
 use super::outside::Outside;
 use super::words::{
-    Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
+    Answer, Ask, AskReason, CompactReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
     Verdict, Word, Words,
 };
 use crate::error::ErrorInfo;
@@ -50,6 +50,19 @@ impl Sums {
         let Sums { turns, usage, cost, known_cost, wall_ms } = *self;
         let all = [turns, cost.unwrap_or_default(), known_cost, wall_ms];
         usage.is_exact() && all.iter().all(|sum| *sum < 1 << 53)
+    }
+
+    /// Adds all of another sum.
+    pub fn join(&mut self, other: &Sums) {
+        let Sums { turns, usage, cost, known_cost, wall_ms } = other;
+        if *turns == 0 {
+            return;
+        }
+        let before = (self.turns, self.known_cost);
+        self.add((usage, *cost));
+        self.turns = before.0.saturating_add(*turns);
+        self.known_cost = before.1.saturating_add(*known_cost);
+        self.wall_ms = self.wall_ms.saturating_add(*wall_ms);
     }
 
     /// Adds what [`Entry::usage`] tells of one answer.
@@ -261,8 +274,10 @@ entries! {
             metadata: Option<Value>,
             /// The page's key: the same key is the same run.
             idempotency: Option<String>,
-            /// The failed run that it goes on with: then nobody has said anything.
+            /// The run before it that it goes on with: then nobody has said anything.
             continues: Option<String>,
+            /// It asks no model to answer. What was said before it is summed up: `{ instructions? }`, what matters.
+            compacts: Option<Value>,
             /// The files that came with it, each a [`Block::File`]: never their bytes.
             files: Vec<Block>,
             /// What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function.
@@ -352,6 +367,42 @@ entries! {
     }
     /// A run and its model calls.
     Run OfRun {
+        /// The conversation fills the model's window. Of the results of tool calls before a place only what stands for them is
+        /// sent from here on.
+        Input Shortened = "shortened" {
+            /// The run of the place.
+            until: String,
+            /// How many of its turns are before it.
+            turns: u64,
+            /// How many tokens the conversation has, about.
+            used: u64,
+            /// How many of them it may have, if that is known.
+            window: Option<u64>,
+        }
+        /// A model sums up the conversation before a place: from then on the summary is sent in place of it. The entry's run is
+        /// the one that begins with it.
+        Input Compacting = "compacting" erasable true {
+            /// The run that waits for the summary.
+            of: String,
+            /// Why.
+            reason: Word<CompactReason>,
+            /// As in `shortened`.
+            until: String,
+            /// As in `shortened`.
+            turns: u64,
+            /// How many bytes of what the person has said before stay word for word, the newest.
+            words: u64,
+            /// How many bytes of the conversation the model is sent that sums it up.
+            room: u64,
+            /// As in `shortened`.
+            used: u64,
+            /// As in `shortened`.
+            window: Option<u64>,
+            /// What matters, by the page or the person.
+            instructions: Option<String>,
+            /// The name in `providers` of the one that sums up; absent: the one that answers.
+            on: Option<String>,
+        }
         /// The model is called.
         Decision Called = "called" {
             /// Which call of the run, from 1.
@@ -896,6 +947,7 @@ mod tests {
                 metadata: Some(json!({"k": [1, "x"]})),
                 idempotency: Some("i".into()),
                 continues: None,
+                compacts: Some(json!({"instructions": "i"})),
                 files: vec![Block::File(File {
                     id: "file_1".into(),
                     media_type: "image/png".into(),
@@ -934,6 +986,19 @@ mod tests {
             Entry::Released {},
             Entry::Taken { message: "m".into() },
             Entry::SentBack { error: error.clone() },
+            Entry::Shortened { until: "r0".into(), turns: 2, used: 7_000, window: None },
+            Entry::Compacting {
+                of: "r1".into(),
+                reason: "window".into(),
+                until: "r0".into(),
+                turns: 0,
+                words: 9,
+                room: 30_000,
+                used: 7_000,
+                window: Some(8_000),
+                instructions: Some("i".into()),
+                on: None,
+            },
             Entry::Called { call: 1 },
             Entry::KeyRefused { call: 1 },
             Entry::Marked { outside: Outside::of("provider:web_search_call") },

@@ -28,10 +28,10 @@ pub use row::{GENESIS, Header, Row};
 pub(crate) use row::{hex, sha256};
 pub use withdrawn::Withdrawn;
 pub use words::{
-    Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
+    Answer, Ask, AskReason, CompactReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
     Verdict, Word, Words,
 };
 
 /// The version of the entries' format. A row with a higher one was written by a newer package. Those of version 1 have no
-/// short records. Of version 2, the end of a run stands for one receipt more, and answers name no version of a page.
-pub const FORMAT: u64 = 3;
+/// short records. Of version 2, the end of a run stands for one receipt more, and answers name no version of a page. Those of version 3 have no summaries.
+pub const FORMAT: u64 = 4;

@@ -205,6 +205,15 @@ words! {
         /// Its time was over, so it has failed.
         Timeout = "timeout",
     }
+    /// Why a conversation is made shorter for the model.
+    CompactReason {
+        /// It fills the window.
+        Window = "window",
+        /// The provider has refused a request as too long.
+        Refused = "context_length",
+        /// A person or a page wants it.
+        Asked = "asked",
+    }
     /// What is known of a stored record's signature.
     Integrity {
         /// Nobody has changed it who does not have the key.

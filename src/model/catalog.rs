@@ -79,8 +79,7 @@ impl Known {
             // What costs nothing need not be counted.
             return self.prices.filter(|prices| prices.iter().all(|price| *price == 0)).map(|_| 0);
         }
-        let prompt = input_tokens.saturating_add(cache_read_tokens).saturating_add(cache_write_tokens);
-        let long = self.long.as_ref().filter(|(most, _)| prompt > *most).map(|(_, prices)| prices);
+        let long = self.long.as_ref().filter(|(most, _)| usage.read() > *most).map(|(_, prices)| prices);
         let prices = long.or(self.prices.as_ref())?;
         let tokens = [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens];
         let cost = tokens.iter().zip(prices).fold(0_u64, |sum, (tokens, price)| {

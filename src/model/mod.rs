@@ -302,6 +302,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// How many tokens the model has read.
+    pub fn read(&self) -> u64 {
+        self.input_tokens.saturating_add(self.cache_read_tokens).saturating_add(self.cache_write_tokens)
+    }
+
     /// Whether a page can count it: JavaScript's numbers are exact up to 2^53.
     pub fn is_exact(&self) -> bool {
         let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =

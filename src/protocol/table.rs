@@ -17,7 +17,7 @@ pub const OVERRIDES: &str = overrides!();
 use super::Need::{Operator, Read, Recover, Work, Write};
 use super::Subject::{Id, IdOrRun, Run, Session, SessionOrRun, Worker};
 use super::{Need, Source, Subject};
-use crate::rooms::Room::{Carry, More, Pages, Past, Upkeep};
+use crate::rooms::Room::{Carry, Memory, More, Pages, Past, Upkeep};
 use crate::rooms::{Room, Rooms};
 
 /// What is known of a command.
@@ -200,6 +200,10 @@ commands! {
             .of(Session, Work).runs().asks().options()
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("regenerate_agent_message", "regenerate(messageId?)", ACCEPTED);
+    /// Has what was said so far summed up: from then on its model is sent the summary in place of it.
+    Compact = row("compact", "sessionId? instructions?").within(More).within(Past).within(Memory).of(Session, Work).runs()
+        => once().begins().gives("`{ runId, status, acceptedAt }`")
+            .invoked("compact_conversation", "compact({instructions?})", ACCEPTED);
     /// An older version of a message is the conversation again, with what followed it.
     SwitchTo = row("switchTo", "messageId sessionId?").within(More).within(Past).of(Session, Work).runs()
         => again().invoked("switch_to", "switchTo(messageId)", "void");

@@ -420,7 +420,7 @@ impl Survey {
         let first = self.places.iter().position(of_run)?;
         let last = self.places.iter().rposition(of_run)?;
         let begins = |place: &Place| {
-            let kinds = ["prompt", "queued", "adopted", "delegated"];
+            let kinds = ["prompt", "queued", "adopted", "delegated", "compacting"];
             matches!(place, Place::Whole(header, ..) if kinds.contains(&header.kind.as_str()))
         };
         self.places.get(first).filter(|place| begins(place))?;

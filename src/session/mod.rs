@@ -14,6 +14,7 @@ pub mod dates;
 mod gone;
 mod keeping;
 pub mod lifecycle;
+pub mod memory;
 pub mod operator;
 pub mod output;
 pub mod overrides;
@@ -341,7 +342,7 @@ impl Session {
             cut: self.cut,
             own: self.provider_of(&current.prompt),
             budgets: &Budgets {
-                run: (self.budgets.0, current.sums, current.worked_ms),
+                run: (self.budgets.0, current.spent(), current.worked_ms),
                 session: (self.budgets.1, sums, sums.wall_ms.saturating_add(current.worked_ms)),
             },
             steering: self.steering(),
@@ -649,6 +650,7 @@ impl Session {
             metadata,
             idempotency,
             continues,
+            compacts,
             files,
             schema,
             config,
@@ -665,6 +667,7 @@ impl Session {
             metadata: metadata.clone(),
             idempotency: idempotency.clone(),
             continues: continues.clone(),
+            compacts: compacts.as_ref().map(|of| of.get("instructions").and_then(Value::as_str).map(Into::into)),
             files: files.clone(),
             config: config.clone(),
             output: match schema {
@@ -792,7 +795,7 @@ impl Session {
             self.blank.push(run);
         }
         let ended = match header.kind.as_str() {
-            "prompt" | "delegated" | "queued" => None,
+            "prompt" | "delegated" | "compacting" | "queued" => None,
             // It enters a run that has begun before.
             "taken" if self.past.get(header.run.as_ref()?).is_some_and(|past| past.begun) => return Some(()),
             "taken" => None,

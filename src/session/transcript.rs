@@ -2,8 +2,9 @@
 //!
 //! Promises: only whole things. An answer that broke off gives its text and nothing else. Thinking goes back
 //! unchanged or not at all, and every tool call that is sent has exactly one result. The text grows at its end, so
-//! that a provider's prompt cache holds. Only an edit, a refused file or a lost one takes it back to an earlier place.
+//! that a provider's prompt cache holds. Only an edit, a summary, a refused file or a lost one takes it back.
 
+use super::memory::{self, Memory};
 use super::{Session, files_among};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Outcome;
@@ -20,7 +21,12 @@ pub struct Transcript {
     generation: u64,
     files_told: u64,
     mark: String,
+    memory: Memory,
     text: String,
+    /// How many bytes the last request had that was counted, and how many tokens.
+    read: Option<(usize, u64)>,
+    /// How many bytes a request has besides these messages.
+    beside: usize,
     /// How it began with each run that was taken up: a newer version of what follows starts there.
     starts: Vec<Start>,
     runs: usize,
@@ -58,6 +64,12 @@ fn sent_back(error: &ErrorInfo) -> String {
     [&error.message, ". Give the whole answer again, mended."].concat()
 }
 
+/// How many bytes have how many tokens, about, as long as nobody has counted.
+const GUESS: (usize, u64) = (4, 1);
+
+/// How many bytes a token has at most, on the average of a conversation.
+const MOST_BYTES: usize = 16;
+
 /// How much is sent back of an answer that broke off, in bytes: as much as the longest that a model gives. One that was
 /// ended because it had no end would go into each request from here on, and none would be taken.
 const CUT_BYTES: usize = 512 * 1024;
@@ -66,41 +78,106 @@ const CUT_BYTES: usize = 512 * 1024;
 const NO_ANSWER: &str = "I gave no answer.";
 
 impl Transcript {
-    /// An empty one.
-    pub fn new(peer: Peer, session: &Session) -> Transcript {
-        Transcript {
+    /// One that begins where the model's memory of these runs does.
+    pub fn new(peer: Peer, session: &Session, runs: &[Run]) -> Transcript {
+        let memory = Memory::of(runs);
+        let mut transcript = Transcript {
             peer,
             generation: session.generation,
             files_told: session.files_told,
             mark: session.mark.clone(),
-            text: String::new(),
-            starts: Vec::new(),
-            runs: 0,
-            turns: 0,
-            prompted: false,
+            runs: memory.start.run,
+            turns: memory.start.turns,
+            prompted: memory.start.turns > 0,
             steered: 0,
+            memory,
+            text: String::new(),
+            read: None,
+            beside: 0,
+            starts: Vec::new(),
             said_last: false,
             results_last: false,
             paused: false,
             leaves_out: false,
+        };
+        if transcript.memory.summary.is_some() {
+            transcript.remember(runs);
         }
+        transcript
+    }
+
+    /// One that only asks this.
+    pub fn asking(peer: Peer, session: &Session, text: String) -> Transcript {
+        let mut transcript = Transcript::new(peer, session, &[]);
+        transcript.push(Role::User, vec![Block::Text(text)], false);
+        transcript
+    }
+
+    /// Begins with what stands for all that was said before. A door of the room `memory`.
+    #[inline(never)]
+    fn remember(&mut self, runs: &[Run]) {
+        enter(Room::Memory);
+        let Memory { start, .. } = self.memory;
+        let entered = runs.get(start.run).map_or(&[][..], |run| &run.steered);
+        self.steered = entered.iter().take_while(|steered| steered.after < start.turns).count();
+        let told = memory::summing::told(runs, &self.memory, &self.mark);
+        self.push(Role::User, vec![Block::Text(told)], false);
     }
 
     /// Whether it can go on for this provider and session.
-    pub fn serves(&self, peer: &Peer, session: &Session) -> bool {
+    pub fn serves(&self, peer: &Peer, session: &Session, runs: &[Run]) -> bool {
         let same = self.generation == session.generation && self.files_told == session.files_told;
-        same && self.peer == *peer
+        same && self.peer == *peer && self.memory == Memory::of(runs)
+    }
+
+    /// The messages.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many tokens the next request has, about, and how many of these are the messages'. What the model has read last was
+    /// counted; the rest is estimated by how many tokens that had for its length.
+    pub fn tokens(&self) -> (u64, u64) {
+        let all = self.tokens_of(self.text.len() + self.beside);
+        (all, all.saturating_sub(self.tokens_of(self.beside)))
+    }
+
+    /// How many tokens so many bytes have here, about.
+    pub fn tokens_of(&self, bytes: usize) -> u64 {
+        let (of, tokens) = self.read.unwrap_or(GUESS);
+        let tokens = u128::from(tokens) * bytes as u128 / (of.max(1) as u128);
+        u64::try_from(tokens).unwrap_or(u64::MAX)
+    }
+
+    /// How many bytes so many tokens have here, about.
+    pub fn bytes_of(&self, tokens: u64) -> usize {
+        let (bytes, read) = self.read.unwrap_or(GUESS);
+        let bytes = u128::from(tokens) * bytes as u128 / u128::from(read.max(1));
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// A request has so many bytes besides these messages.
+    pub fn goes_with(&mut self, beside: usize) {
+        self.beside = beside;
+    }
+
+    /// Takes over how many tokens another one of this conversation had for its length.
+    pub fn counts_like(&mut self, other: &Transcript) {
+        self.read = self.read.or(other.read);
     }
 
     /// Forgets all runs but the first `kept`: others take their place.
     pub fn rewind(&mut self, kept: usize) {
         // The refusal may be among them.
         let kept = if std::mem::take(&mut self.leaves_out) { 0 } else { kept };
-        let Some(Start { len, said_last, results_last, paused }) = self.starts.get(kept).copied() else {
+        let first = self.memory.start.run;
+        // Of what it begins with another summary decides, if there is one.
+        let Some(at) = kept.checked_sub(first) else { return };
+        let Some(Start { len, said_last, results_last, paused }) = self.starts.get(at).copied() else {
             return;
         };
         self.text.truncate(len);
-        self.starts.truncate(kept);
+        self.starts.truncate(at);
         (self.runs, self.turns, self.prompted, self.steered) = (kept, 0, false, 0);
         (self.said_last, self.results_last, self.paused) = (said_last, results_last, paused);
     }
@@ -108,7 +185,7 @@ impl Transcript {
     /// Takes up what was settled since the last time, of a conversation's runs, and gives the whole.
     pub fn extend(&mut self, runs: &[Run]) -> &str {
         while let Some(run) = runs.get(self.runs) {
-            if self.starts.len() == self.runs {
+            if self.starts.len() + self.memory.start.run == self.runs {
                 let Transcript { said_last, results_last, paused, .. } = *self;
                 self.starts.push(Start { len: self.text.len(), said_last, results_last, paused });
             }
@@ -119,9 +196,14 @@ impl Transcript {
             self.prompted = true;
             // The next run makes the call again that broke off here, unless a person stopped it.
             let next = runs.get(self.runs + 1).filter(|_| run.has_failed());
-            let made_again = next.is_some_and(|run| run.prompt.continues.is_some());
+            let made_again = next.is_some_and(|run| run.prompt.goes_on_with().is_some());
             while let Some(turn) = run.turns.get(self.turns) {
-                let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
+                let at_end = self.turns + 1 == run.turns.len();
+                // It is asked for again, and what is said by then comes before it.
+                if run.ended.is_none() && at_end && matches!(turn.said, Said::Cut(_) | Said::Partial(_)) {
+                    return &self.text;
+                }
+                let last = run.ended.is_some() && at_end;
                 let replaced = last && made_again && matches!(turn.said, Said::Cut(_));
                 self.push_steered(run, self.turns, refused);
                 if self.said_last && !self.paused && !replaced {
@@ -189,7 +271,14 @@ impl Transcript {
                 true
             }
             Said::Whole { blocks, stop, provider, .. } => {
-                let results = turn.calls.iter().map(|call| self.result(call, refused)).whole();
+                if turn.read > 0 {
+                    let bytes = self.text.len() + self.beside;
+                    // Some servers count what they like.
+                    self.read = Some((bytes, turn.read.max((bytes / MOST_BYTES) as u64)));
+                }
+                let shortened = self.memory.has_shortened(self.runs, self.turns);
+                let result = |call| self.result(call, refused, shortened);
+                let results = turn.calls.iter().map(result).whole();
                 let Some(mut results) = results else { return false };
                 let gave = turn.calls.iter().any(|call| !call.files().is_empty());
                 let files = if gave { self.files_behind(&mut results) } else { Vec::new() };
@@ -213,14 +302,18 @@ impl Transcript {
     }
 
     /// What a call has come to. `None`: it has not yet.
-    fn result(&self, call: &Call, refused: bool) -> Option<Block> {
+    /// `shortened`: only what stands for it.
+    fn result(&self, call: &Call, refused: bool, shortened: bool) -> Option<Block> {
         let CallState::Settled(settled) = &call.state else { return None };
+        let stand_in = shortened.then(|| memory::stand_in(call, settled)).flatten();
         let framed = |text: &str| match call.source {
             Some(source) => framed(text, source, &self.mark),
             None => text.into(),
         };
         let (mut text, mut files) = (settled.text.clone(), Vec::new());
-        if !settled.files.is_empty() {
+        if let Some(stand_in) = &stand_in {
+            text.clone_from(stand_in);
+        } else if !settled.files.is_empty() {
             files = self.files_beside(&settled.files, refused, &mut text);
         }
         Some(Block::ToolResult {

@@ -13,7 +13,7 @@
 //! goes by the place where they stood. A message that is withdrawn goes with all of its versions, and with what could be
 //! looked at through these alone. The entry says what is left and in which order, because rows that are gone have said it.
 
-use super::{Past, Session, files_of};
+use super::{Past, Session, files_of, memory};
 use crate::journal::{Entry, Header, OfConversation, Outside};
 use crate::json::{items, texts};
 use crate::list::Listed;
@@ -183,6 +183,18 @@ impl Session {
                 ids.insert(&steered.queued.0, ());
             }
         }
+        let goes = |run: &Run| ids.contains_key(&run.id);
+        let mut summaries = memory::made_of(&self.runs, &goes);
+        // Of those in other versions nobody looks at what they were made of: what was said later than the message is.
+        let since = self.all_runs().filter(|run| goes(run)).map(|run| run.started_at).min();
+        for summary in self.versions.replaced.iter().flat_map(|replaced| &replaced.runs).flat_map(|run| &run.summaries) {
+            if since.is_some_and(|since| summary.run.started_at >= since) {
+                summaries.push(summary.run.id.clone());
+            }
+        }
+        for id in &summaries {
+            ids.insert(id, ());
+        }
         Some(ids.keys().map(Into::into).list())
     }
 
@@ -248,6 +260,9 @@ impl Session {
         let gone = texts(runs)?;
         self.end_for_good(&gone, header.at);
         self.keep_only(stay, older.as_ref().map(items).unwrap_or_default())?;
+        for run in self.runs.iter_mut().chain(self.versions.runs_mut()) {
+            run.summaries.retain(|summary| !gone.contains(&summary.run.id));
+        }
         self.blank.retain(|id| !gone.contains(id));
         // A fold that finds the content erased knows no more than this.
         self.grants.clear();
@@ -328,6 +343,11 @@ impl Session {
             }
             for (entered, queued_at) in run.steered.iter().map(|steered| &steered.queued) {
                 past.insert(entered, Past::never(*queued_at, at));
+            }
+        }
+        for run in self.all_runs().flat_map(|run| &run.summaries).map(|summary| &summary.run) {
+            if runs.contains(&run.id) {
+                past.insert(&run.id, Past::of(run));
             }
         }
         for id in runs {

@@ -13,7 +13,7 @@ use crate::list::Listed;
 use crate::model::{Block, File, Usage};
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::{Call, CallState, Outcome, Prompt, Run, Said, Settled, Steered, Turn};
+use crate::run::{Call, CallState, Outcome, Prompt, Run, Said, Settled, Steered, Summary, Turn};
 use serde_json::Value;
 
 /// The conversation, the oldest first: the last `limit` messages before the message `before`.
@@ -195,7 +195,8 @@ pub(crate) fn answer(session: &Session, run: &Run, turn: usize, streams: bool) -
         .text("runId", &run.id)
         .text("status", status)
         .maybe_text("model", model)
-        .maybe("usage", usage(&run.sums))
+        .maybe("usage", usage(&run.spent()))
+        .maybe("compactions", compactions(run))
         .maybe("error", error.map(ErrorInfo::to_json))
         .maybe("damaged", ends_early.then(|| Object::new().text("why", ENDS_EARLY).done()))
         .maybe("versions", session.versions_of_answer(run).map(Into::into))
@@ -221,6 +222,18 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
     // Nano-dollars are whole; the division gives the number nearest to the sum in dollars.
     usage.maybe("cost", sums.cost.map(|nano| (nano as f64 / 1e9).into()));
     Some(usage.done())
+}
+
+/// Where the model's memory was shortened in this run; `None`: nowhere.
+fn compactions(run: &Run) -> Option<Value> {
+    let one = |summary: &Summary| {
+        let text = summary.text()?;
+        let mut mark = Object::new();
+        mark.number("at", summary.run.ended.as_ref()?.at).text("reason", summary.reason.as_str());
+        Some(mark.text("summary", &text).done())
+    };
+    let all = run.summaries.iter().filter_map(one).list();
+    (!all.is_empty()).then(|| all.into())
 }
 
 fn parts(turns: &[Turn], streams: bool) -> Vec<Value> {

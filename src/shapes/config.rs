@@ -185,6 +185,31 @@ pub enum Archive {
     AfterDays(u64),
 }
 
+/// Whether a conversation is made shorter that fills its model's window, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CompactionConfig {
+    /// It is not.
+    Never,
+    /// It is, like this.
+    By(CompactionOptions),
+}
+
+impl Shape for CompactionConfig {
+    fn read(value: Value) -> Result<CompactionConfig, Misfit> {
+        match value {
+            Value::Bool(false) => Ok(CompactionConfig::Never),
+            options => Shape::read(options).map(CompactionConfig::By),
+        }
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            CompactionConfig::Never => false.into(),
+            CompactionConfig::By(options) => options.write(),
+        }
+    }
+}
+
 impl Shape for Archive {
     fn read(value: Value) -> Result<Archive, Misfit> {
         match (value.as_bool(), value.get("afterDays").and_then(Value::as_u64)) {
@@ -244,6 +269,8 @@ shapes! {
         archive: Option<Archive>;
         /// Whether a cut answer is asked for again.
         retry: Option<Retry>;
+        /// How a conversation is made shorter that fills its model's window; default: as `CompactionOptions::default` has it.
+        compaction: Option<CompactionConfig>;
         /// What a session is called that has no name; default: its first words.
         title: Option<Titles>;
         /// What happens to a run that a lost page left; default: it is held.
@@ -320,6 +347,18 @@ shapes! {
     given Retry {
         /// An answer whose connection broke in the middle; default: true.
         cut: Option<bool>;
+    }
+
+    /// How a conversation is made shorter for its model.
+    given CompactionOptions {
+        /// How full the window is then: of what it has for the conversation, from 0.1 to 1; default: 0.8.
+        at: Option<f64>;
+        /// How many tokens of the newest part stay word for word; default: a quarter of the window, at most 20,000.
+        keep: Option<u64>;
+        /// What matters most in a summary.
+        instructions: Option<String>;
+        /// The name in `providers` of the one that sums up; default: the one that answers.
+        provider: Option<String>;
     }
 
     /// What is allowed without asking.

@@ -2,7 +2,7 @@
 
 use super::{FilePart, Loss, Misfit, PageDamage, PermissionRequest, Shape, Status, Usage, shapes};
 use crate::error::ErrorInfo;
-use crate::journal::words::words;
+use crate::journal::words::{CompactReason, words};
 use crate::object::Object;
 use serde_json::Value;
 
@@ -48,6 +48,24 @@ words! {
         StorageLost = "storage_lost",
         /// Files of the conversation are lost.
         Files = "files",
+        /// The conversation becomes shorter for its model.
+        Compaction = "compaction",
+    }
+    /// How far a conversation has become shorter.
+    CompactionPhase {
+        /// A model is asked to sum it up.
+        Start = "start",
+        /// It is shorter.
+        End = "end",
+        /// It is as it was.
+        Failed = "failed",
+    }
+    /// How it becomes shorter.
+    CompactionWay {
+        /// Old results of tools are not sent any more, but what stands for them.
+        Results = "results",
+        /// A summary is sent in place of what was said first.
+        Summary = "summary",
     }
     /// What a question has come to.
     Settlement {
@@ -180,7 +198,8 @@ shapes! {
     /// before anything else is awaited. `kind: "damaged"`: the agent has started without the session `sessionId`, whose rows are damaged;
     /// `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged, and so many more are `missing` of which
     /// nothing that is stored says the name. `kind: "files"`: these `files` of the conversation are lost. Their ids are told once, the run
-    /// goes on, and the model is told in their place.
+    /// goes on, and the model is told in their place. `kind: "compaction"`: the model is sent less of the conversation from here on,
+    /// `by` a summary, or by leaving out old results of tools. What `history()` shows stays whole.
     told Notice {
         /// What it is about.
         kind: NoticeKind;
@@ -200,6 +219,16 @@ shapes! {
         pages: Option<Vec<DamagedPage>>;
         /// How many more are.
         missing: Option<u64>;
+        /// How far a conversation has become shorter.
+        phase: Option<CompactionPhase>;
+        /// How it becomes shorter.
+        by: Option<CompactionWay>;
+        /// Why it does.
+        reason: Option<CompactReason>;
+        /// How many tokens it had before, about.
+        used: Option<u64>;
+        /// How many its model takes, if that is known.
+        window: Option<u64>;
         /// Why.
         error: Option<ErrorInfo>;
     }

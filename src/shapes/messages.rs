@@ -2,7 +2,7 @@
 
 use super::{Misfit, Shape, shapes};
 use crate::error::ErrorInfo;
-use crate::journal::words::{Mode, Outcome, words};
+use crate::journal::words::{CompactReason, Mode, Outcome, words};
 use serde_json::{Map, Value};
 use std::rc::Rc;
 
@@ -114,10 +114,33 @@ shapes! {
         usage: Option<Usage>;
         /// Why its run has failed.
         error: Option<ErrorInfo>;
+        /// Where the model's memory was shortened in this run, the last one last: from then on it was sent a summary in place of what
+        /// was said before. What is shown stays whole.
+        compactions: Option<Vec<Compaction>>;
         /// Of a message that was edited, and of an answer that was made anew: the ids of all versions, the oldest first, this one
         /// included. An edited message's answer begins versions of its own. `history({ version })` shows the conversation with an older
         /// one. Where a failed run was gone on with, the first of its answers stands for all of them.
         versions: Option<Vec<String>>;
+    }
+
+    /// A place where a model's memory was shortened.
+    told Compaction {
+        /// When.
+        at: u64;
+        /// Why.
+        reason: CompactReason;
+        /// What the model is sent in place of what was said before.
+        summary: String;
+    }
+
+    /// How much of a model's window a conversation has.
+    told Context {
+        /// How many tokens the next request has, about.
+        used: u64;
+        /// How many the model takes, with its answer.
+        window: Option<u64>;
+        /// How often the conversation was summed up.
+        compactions: u64;
     }
 
     /// A gap in a conversation.
@@ -223,6 +246,8 @@ shapes! {
         queue: Vec<QueuedMessage>;
         /// Why it has failed.
         error: Option<ErrorInfo>;
+        /// How much of the model's window the conversation has, as far as that is known.
+        context: Option<Context>;
         /// Whether the agent runs in this tab.
         holder: bool;
     }

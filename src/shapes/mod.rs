@@ -21,7 +21,7 @@ pub use pages::*;
 pub use sessions::*;
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::words::{Integrity, Mode, Outcome, Word, Words};
+use crate::journal::words::{CompactReason, Integrity, Mode, Outcome, Word, Words};
 use crate::json;
 use crate::list::Listed;
 use crate::object::Object;
@@ -299,7 +299,7 @@ macro_rules! are_texts {
 }
 
 are_texts! {
-    Activity CallStatus CallStep ChunkKind Concurrency IfRunning Integrity ItemActivity ListStatus MessageStatus Mode NoticeKind
+    Activity CallStatus CallStep ChunkKind CompactReason CompactionPhase CompactionWay Concurrency IfRunning Integrity ItemActivity ListStatus MessageStatus Mode NoticeKind
     OnResume Outcome PageFault Phase ProcessType Reasoning RecoverAction Resume Role Rule RunOutcome Settlement
     SkillScope StorageKind Titles ToolSource ViewStatus WaitStatus WhenBusy
 }

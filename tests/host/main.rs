@@ -44,6 +44,8 @@ mod cases {
     mod checkpoint;
     /// Rows that are damaged of a session that was cleared.
     mod cleared;
+    /// Conversations that become too long for their model.
+    mod compaction;
     /// What every codec must make of what a model says.
     mod conformance;
     /// Rows that are damaged, and what can be done about it.

@@ -23,6 +23,7 @@ fn samples(run: &str, message: &str) -> Vec<(&'static str, Value)> {
         ("stopAgent", json!({})),
         ("sendMessage", json!({ "text": "Hello.", "sessionId": "docs" })),
         ("regenerate", json!({ "sessionId": "docs" })),
+        ("compact", json!({ "sessionId": "docs" })),
         ("result", json!({ "runId": run })),
         ("interrupt", json!({ "sessionId": "docs" })),
         ("resume", json!({ "sessionId": "docs" })),

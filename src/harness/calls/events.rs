@@ -9,12 +9,12 @@ use crate::error::ErrorInfo;
 use crate::harness::action::{Action, Notice};
 use crate::harness::calls::Calls;
 use crate::harness::config::Provider;
-use crate::harness::core::slots::Instructed;
+use crate::harness::core::slots::{AtHand, Instructed};
 use crate::harness::core::told::Told;
 use crate::harness::core::waits::run_result;
 use crate::harness::core::{Core, Lifecycle};
 use crate::harness::setup::Setup;
-use crate::journal::{Entry, StoppedBy};
+use crate::journal::{CompactReason, Entry, StoppedBy};
 use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
@@ -86,9 +86,11 @@ impl Calls {
         let Some(ended) = run.ended.clone() else { return };
         let (started_at, result) = (run.started_at, run_result(run));
         let tool_call = run.delegate.as_ref().map(|delegate| delegate.tool_call.clone());
+        let summarizes = run.summarizes;
         // A held one that never went on here has told nothing yet.
         core.runs.begin(id, session, started_at);
         match tool_call {
+            _ if summarizes => self.tell_summary_end(core, session, id, &ended),
             Some(tool_call) => self.tell_delegate_end(core, session, &tool_call, ended.outcome),
             None => self.tell_own_end(core, session, id, started_at, &ended, &result),
         }
@@ -146,6 +148,47 @@ impl Calls {
         self.tell_message(core, session, &top, false);
     }
 
+    /// A conversation becomes shorter for its model, or has: this entry of the run says how.
+    pub(in crate::harness) fn tell_compaction(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: &str,
+        entry: &Entry,
+    ) {
+        let Some(mut detail) = core.detail_of(session, run) else { return };
+        detail.text("kind", "compaction");
+        match entry {
+            Entry::Compacting { reason, used, window, .. } => {
+                detail.text("phase", "start").text("by", "summary").text("reason", reason.as_str());
+                detail.number("used", *used).maybe("window", window.map(Value::from));
+            }
+            Entry::Shortened { used, window, .. } => {
+                let reason = CompactReason::Window.as_str();
+                detail.text("phase", "end").text("by", "results").text("reason", reason);
+                detail.number("used", *used).maybe("window", window.map(Value::from));
+            }
+            _ => return,
+        }
+        core.send("agent:notice", detail, false);
+    }
+
+    /// A run that summed up has ended: the page hears it of the run that waits for it.
+    fn tell_summary_end(&mut self, core: &mut Core, session: &str, id: &str, ended: &Ended) {
+        let waits = |folded: &session::Session| {
+            let sums_up = |run: &&Run| run.summaries.last().is_some_and(|last| last.run.id == id);
+            let run = folded.runs.last()?.parts().into_iter().find(sums_up)?;
+            Some((run.id.clone(), run.summaries.last()?.reason.as_str().to_owned()))
+        };
+        let Some((run, reason)) = core.session(session).and_then(waits) else { return };
+        let Some(mut detail) = core.detail_of(session, &run) else { return };
+        let phase = if ended.outcome == Outcome::Completed { "end" } else { "failed" };
+        detail.text("kind", "compaction").text("phase", phase).text("by", "summary").text("reason", &reason);
+        detail.maybe("error", ended.error.as_ref().map(ErrorInfo::to_json));
+        core.send("agent:notice", detail, false);
+        self.tell_message(core, session, &run, false);
+    }
+
     /// The messages of a run, to those who watch its session. The person's only where `both` says so.
     pub(in crate::harness) fn tell_message(&mut self, core: &mut Core, session: &str, run: &str, both: bool) {
         if !core.sessions.is_watched(session) {
@@ -153,7 +196,7 @@ impl Calls {
         }
         // A run that works for another shows as its call there.
         let folded = match core.run(session, run) {
-            Some(run) if run.delegate.is_some() => core.current(session),
+            Some(run) if run.works_for_another() => core.current(session),
             run => run,
         };
         let Some(folded) = folded else { return };
@@ -250,13 +293,14 @@ impl Calls {
             .maybe("error", error.map(ErrorInfo::to_json))
             .maybe("queue", core.session(session).and_then(session::Session::told_queue))
             .maybe("permissions", (!questions.is_empty()).then(|| questions.into()))
+            .maybe("context", context_of(core, setup, session))
             .done()
     }
 
     /// A message has begun this run.
     pub(in crate::harness) fn begun(&mut self, core: &mut Core, session: &str, run: &str) {
         let Some(prompt) = core.run(session, run).map(|run| &run.prompt) else { return };
-        let (continues, replaces) = (prompt.continues.clone(), prompt.replaces.clone());
+        let (continues, replaces) = (prompt.goes_on_with().map(String::from), prompt.replaces.clone());
         if let Some(failed) = continues {
             core.runs.waiters.goes_on(session, &failed, run, core.now);
         }
@@ -297,4 +341,23 @@ impl Calls {
             core.outbox.tell_after_commit(self.history_notice(core, session));
         }
     }
+}
+
+/// How much of its model's window a session's conversation has: `Context` of the contract. `None`: nobody knows.
+fn context_of(core: &Core, setup: &Setup, session: &str) -> Option<Value> {
+    let AtHand { session, transcripts, .. } = core.sessions.get(session)?;
+    let run = session.runs.last()?;
+    let window = setup.config.known(run.on.as_deref()).and_then(|known| known.context);
+    let counted = || session.runs.iter().rev().flat_map(|run| run.turns.iter().rev()).find(|turn| turn.read > 0);
+    let used = match transcripts.get("") {
+        Some(transcript) => transcript.tokens().0,
+        None => counted().map_or(0, |turn| turn.read),
+    };
+    let compactions: usize = session.runs.iter().map(|run| run.summaries.len()).sum();
+    if used == 0 || window.is_none() && compactions == 0 {
+        return None;
+    }
+    let mut context = Object::new();
+    context.number("used", used).maybe("window", window.map(Value::from));
+    Some(context.number("compactions", compactions as u64).done())
 }

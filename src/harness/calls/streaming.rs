@@ -75,6 +75,8 @@ pub(in crate::harness) enum Purpose {
     Answer,
     /// The answer to a run that delegates: the page hears it with its tool call.
     Report,
+    /// What was said before, in short: the page hears that it was made.
+    Summary,
 }
 
 /// Who was asked; the configuration may change while it answers.

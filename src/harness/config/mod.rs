@@ -102,8 +102,29 @@ pub struct Config {
     pub resume_auto: bool,
     /// After how many days without a change a session is archived; `None`: none is.
     pub archive: Option<u64>,
+    /// How a conversation is made shorter that fills its model's window; `None`: it is not.
+    pub compaction: Option<Compaction>,
     /// What to do when a harness runs already.
     pub if_running: IfRunning,
+}
+
+/// How a conversation is made shorter for its model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    /// How full the window is then, in hundredths of what it has for the conversation.
+    pub at: u64,
+    /// How much of the newest part stays word for word, in tokens.
+    pub keep: Option<u64>,
+    /// What matters.
+    pub instructions: Option<String>,
+    /// The name of the provider that sums up; `None`: the one that answers.
+    pub provider: Option<String>,
+}
+
+impl Default for Compaction {
+    fn default() -> Self {
+        Compaction { at: 80, keep: None, instructions: None, provider: None }
+    }
 }
 
 impl Default for Config {
@@ -134,6 +155,7 @@ impl Default for Config {
             retry_cut: true,
             resume_auto: false,
             archive: None,
+            compaction: Some(Compaction::default()),
             if_running: IfRunning::default(),
         }
     }
@@ -249,6 +271,7 @@ impl Config {
             "fallback" => self.fallback = if null { Vec::new() } else { texts(value, name)? },
             "models" => self.models = optional(value, name, Catalog::read)?,
             "archive" => self.archive = archive(value, name)?,
+            "compaction" => self.compaction = compaction(value, name)?,
             "budgets" => self.budgets = optional(value, name, budgets)?,
             _ => return Err(unknown(name)),
         }
@@ -273,6 +296,13 @@ impl Config {
         }
         for provider in [self.serving(None), self.serving(own)].into_iter().flatten() {
             provider.knows_its_model(self.model.as_deref())?;
+        }
+        if let Some(Compaction { provider: Some(name), .. }) = &self.compaction {
+            let provider = self.named(name).ok_or_else(|| {
+                let message = ["compaction.provider is \"", shortened(name), "\", which is not in providers"];
+                invalid(&message.concat())
+            })?;
+            provider.knows_its_model(None)?;
         }
         let limits =
             |of| Budget::from_record(self.budgets.as_ref().and_then(|budgets| budgets.get(of))).limits_cost();
@@ -465,7 +495,18 @@ impl Config {
             .maybe("maxParallelTools", self.max_parallel.map(Value::from))
             .maybe("skills", prompt::record(&self.skills))
             .maybe("archive", self.archive.map(|days| Object::new().number("afterDays", days).done()))
+            .maybe("compaction", self.record_of_compaction())
             .done()
+    }
+
+    /// How a conversation is made shorter, where that is not as it is by itself.
+    fn record_of_compaction(&self) -> Option<Value> {
+        let Some(compaction) = &self.compaction else { return Some(Value::Bool(false)) };
+        let Compaction { at, keep, instructions, provider } = compaction;
+        let mut record = Object::new();
+        record.number("at", *at).maybe("keep", keep.map(Value::from));
+        record.maybe_text("instructions", instructions.as_deref()).maybe_text("provider", provider.as_deref());
+        (*compaction != Compaction::default()).then(|| record.done())
     }
 
     /// Who the named providers are, and what each is asked for.
@@ -525,6 +566,33 @@ fn archive(value: &Value, name: &str) -> Result<Option<u64>, ErrorInfo> {
         }
     }
     after.map(Some).ok_or_else(|| invalid("archive needs afterDays: how many days without a change"))
+}
+
+/// How a conversation is made shorter, if it is.
+fn compaction(value: &Value, name: &str) -> Result<Option<Compaction>, ErrorInfo> {
+    let mut compaction = Compaction::default();
+    if *value == Value::Bool(false) {
+        return Ok(None);
+    }
+    if value.is_null() {
+        return Ok(Some(compaction));
+    }
+    for (member, value) in object(value, name)? {
+        let path = [name, ".", member].concat();
+        match member.as_str() {
+            _ if value.is_null() => {}
+            "at" => {
+                let part = value.as_f64().filter(|part| (0.1..=1.0).contains(part));
+                let part = part.ok_or_else(|| invalid(&[&path, " must be a number from 0.1 to 1"].concat()))?;
+                compaction.at = (part * 100.0).round() as u64;
+            }
+            "keep" => compaction.keep = Some(whole(value, &path, 0, 10_000_000)?),
+            "instructions" => compaction.instructions = Some(text(value, &path)?),
+            "provider" => compaction.provider = Some(text(value, &path)?),
+            _ => return Err(unknown(&path)),
+        }
+    }
+    Ok(Some(compaction))
 }
 
 /// Whether a cut answer is asked for again, where somebody says so.

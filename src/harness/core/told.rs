@@ -212,7 +212,7 @@ impl Core {
 
 /// The run that this one works for.
 fn parent_of(session: &session::Session, run: &str) -> Option<String> {
-    session.run(run)?.delegate.as_ref()?;
+    session.run(run).filter(|run| run.works_for_another())?;
     let top = session.runs.iter().rev().find(|top| top.all().iter().any(|part| part.id == run))?;
     Some(top.id.clone())
 }

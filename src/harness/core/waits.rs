@@ -84,7 +84,7 @@ impl Core {
         for run in session.all_runs().filter(|_| asked.grace > 0) {
             let failed = end.and_then(|(_, ended)| ended).filter(|ended| ended.outcome == Outcome::Failed);
             let in_time = failed.is_some_and(|ended| run.started_at < held_until(ended, asked.grace));
-            if in_time && run.prompt.continues.as_deref() == Some(on) {
+            if in_time && run.prompt.goes_on_with() == Some(on) {
                 (on, end) = (&run.id, session.run_times(&run.id));
             }
         }
@@ -209,7 +209,7 @@ pub(in crate::harness) fn run_result(run: &Run) -> Value {
         .text("text", &run.text())
         .number("turns", run.turns.len() as u64)
         .maybe("value", run.value())
-        .maybe("usage", session::usage(&run.sums))
+        .maybe("usage", session::usage(&run.spent()))
         .maybe("error", ended.and_then(|ended| ended.error.as_ref()).map(ErrorInfo::to_json))
         .done()
 }

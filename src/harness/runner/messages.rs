@@ -20,6 +20,7 @@ use crate::rooms::{Room, enter};
 use crate::run::{Output, Run};
 use crate::session;
 use crate::session::lifecycle::{Then, policy_of};
+use crate::session::memory::Memory;
 use crate::session::{Queued, Session, overrides};
 use serde_json::Value;
 
@@ -138,6 +139,7 @@ impl Runner {
             metadata: args.get("metadata").cloned().map(|metadata| core.secrets.scrubbed_value(metadata)),
             idempotency,
             continues: None,
+            compacts: None,
             files,
             schema: schema.map(|schema| core.secrets.scrubbed_value(schema)),
             config,
@@ -214,6 +216,7 @@ impl Runner {
             },
             idempotency,
             continues: None,
+            compacts: None,
             files: prompt.files,
             schema: match schema {
                 Some(schema) => Some(core.secrets.scrubbed_value(schema)),
@@ -221,6 +224,46 @@ impl Runner {
             },
             config,
             replaces: Some(replaces),
+        };
+        self.begin_run(core, id, session, &["run_", fresh].concat(), &entry);
+        Ok(())
+    }
+
+    /// A run begins that only has the conversation summed up.
+    ///
+    /// # Errors
+    /// `busy`; `message_not_found`: nothing was said yet.
+    pub(in crate::harness) fn compact_by_hand(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        instructions: Option<&str>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        self.may_prompt(core, session, "-", false)?;
+        self.make_room(core, session)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let has_answers = Memory::of(&folded.runs).has_answers(&folded.runs);
+        let Some(last) = folded.runs.last().filter(|_| has_answers) else {
+            let error = ErrorInfo::new(Code::MessageNotFound, "there is nothing to sum up yet");
+            return Err(error.hint("send a message first"));
+        };
+        let instructions = instructions.map(|text| core.secrets.scrubbed(text.into()));
+        let compacts = Object::new().maybe_text("instructions", instructions.as_deref()).done();
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: String::new(),
+            context: None,
+            trusted: None,
+            metadata: None,
+            idempotency: None,
+            continues: Some(last.id.clone()),
+            compacts: Some(compacts),
+            files: Vec::new(),
+            schema: None,
+            config: None,
+            replaces: None,
         };
         self.begin_run(core, id, session, &["run_", fresh].concat(), &entry);
         Ok(())
@@ -301,7 +344,8 @@ impl Runner {
         run: Option<&str>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let last = core.session(session).and_then(|session| session.runs.last());
+        let goes_on = |run: &&Run| run.ended.is_none() || run.prompt.compacts.is_none();
+        let last = core.session(session).and_then(|session| session.runs.iter().rfind(goes_on));
         let can_go_on = |last: &&Run| last.ended.as_ref().is_none_or(|end| end.outcome != Outcome::Completed);
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held, failed or interrupted run");
@@ -341,6 +385,7 @@ impl Runner {
             metadata: None,
             idempotency: None,
             continues: Some(ended),
+            compacts: None,
             files: Vec::new(),
             schema,
             config,

@@ -5,6 +5,7 @@
 //! what a session's record owes (`session/`).
 
 mod bench;
+mod compaction;
 pub(in crate::harness) mod files;
 mod lost;
 pub(in crate::harness) mod messages;
@@ -31,6 +32,8 @@ use crate::harness::core::slots::Instructed;
 use crate::harness::core::told::Told;
 use crate::harness::core::{Core, Lifecycle, Next, Options};
 use crate::harness::pages::Pages;
+pub(in crate::harness) use compaction::Help;
+use compaction::First;
 use crate::harness::setup::Setup;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
@@ -51,12 +54,14 @@ pub(in crate::harness) struct Runner {
     pub setup: Setup,
     pub calls: Calls,
     pub pages: Pages,
+    /// Whether the room is there that makes conversations shorter.
+    pub help: Help,
 }
 
 impl Runner {
     pub fn new(options: &Options, engine: &PatternEngine) -> Runner {
         let setup = Setup::new(options.page_tools, engine);
-        Runner { setup, calls: Calls::default(), pages: Pages::default() }
+        Runner { setup, calls: Calls::default(), pages: Pages::default(), help: Help::default() }
     }
 
     pub(in crate::harness) fn take_config(&mut self, core: &mut Core, config: Config) {
@@ -226,6 +231,19 @@ impl Runner {
                     continue;
                 }
             }
+            let id = run.as_deref().unwrap_or_default();
+            let first = match &entry {
+                Entry::Called { .. } => self.before_call(core, session, id),
+                Entry::Ended { code: Some(code), .. } if code == Code::ContextLength.as_str() => {
+                    self.after_refusal(core, session, id)
+                }
+                _ => First::Call,
+            };
+            match first {
+                First::Call => {}
+                First::Wait => return,
+                First::Again => continue,
+            }
             self.append(core, session, run.as_deref(), &entry);
         }
     }
@@ -302,6 +320,8 @@ impl Runner {
                     core.outbox.act(Action::AwaitOnline);
                 }
             }
+            OfRun::Compacting { of, .. } => self.calls.tell_compaction(core, session, of, entry),
+            OfRun::Shortened { .. } => self.calls.tell_compaction(core, session, run, entry),
             OfRun::Called { call } => {
                 self.calls.tell_message(core, session, run, false);
                 self.call_model(core, session, run, *call);
@@ -447,6 +467,7 @@ impl Runner {
         let asked = AskedModel {
             purpose: match folded {
                 Some(Run { delegate: Some(_), .. }) => Purpose::Report,
+                Some(Run { summarizes: true, .. }) => Purpose::Summary,
                 _ => Purpose::Answer,
             },
             provider: core.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),

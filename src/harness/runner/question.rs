@@ -8,20 +8,24 @@ use crate::harness::action::ModelRequest;
 use crate::harness::config::{self, Config};
 use crate::harness::core::Core;
 use crate::harness::core::slots::AtHand;
+use crate::harness::runner::compaction::{Beside, Help};
 use crate::harness::runner::{Runner, not_configured};
+use crate::maps::Named;
 use crate::model::{Form, Peer, Settings, ToolSpec, Wire};
 use crate::prompt;
-use crate::session::Transcript;
+use crate::rooms::{Room, enter};
+use crate::session::memory::{Memory, runs_of, summing};
+use crate::session::{Session, Transcript};
 use std::rc::Rc;
 
 /// What a model is asked, of each kind.
-struct Question<'a> {
-    settings: Settings,
-    specs: Vec<ToolSpec>,
+pub(super) struct Question<'a> {
+    pub settings: Settings,
+    pub specs: Vec<ToolSpec>,
     /// The conversation, as its provider reads it.
-    messages: &'a str,
+    pub messages: &'a str,
     /// Whether the key was refused that the page's function gave for it first.
-    refused: bool,
+    pub refused: bool,
 }
 
 impl Runner {
@@ -41,6 +45,7 @@ impl Runner {
         let peer = config.peer(on).ok_or_else(not_configured)?;
         let Question { settings, specs, messages, refused } =
             self.question(core, config, session, run, peer)?;
+        self.check_window(config, on, &Beside::of(&settings, &specs))?;
         let request = match provider {
             config::Provider::Http(http) => {
                 let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
@@ -55,7 +60,7 @@ impl Runner {
     }
 
     /// The question that goes on with a session's conversation, as `peer` reads it.
-    fn question<'a>(
+    pub(super) fn question<'a>(
         &self,
         core: &'a mut Core,
         config: &Config,
@@ -72,6 +77,10 @@ impl Runner {
         let AtHand { session, transcripts, .. } = core.sessions.get_mut(session).ok_or_else(gone)?;
         peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
+        if asking.summarizes {
+            let asked = summary_question(config, session, transcripts, run, peer);
+            return asked.ok_or_else(gone);
+        }
         let on = asking.on.as_deref();
         let policy = session.policy_of(asking, &session.policy);
         let mut system = prompt::system(&system, &self.setup.skills, &session.tools, &policy, &session.mark);
@@ -93,10 +102,41 @@ impl Runner {
             Some(_) => (run, std::slice::from_ref(asking)),
             None => ("", session.runs.as_slice()),
         };
-        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session)) {
-            transcripts.insert(key, Transcript::new(peer, session));
+        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session, runs)) {
+            if self.help != Help::Here && Memory::of(runs).summary.is_some() {
+                return Err(ErrorInfo::absent("what makes a conversation shorter did not load"));
+            }
+            let mut transcript = Transcript::new(peer, session, runs);
+            if let Some(before) = transcripts.remove(key) {
+                transcript.counts_like(&before);
+            }
+            transcripts.insert(key, transcript);
         }
-        let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
+        let transcript = transcripts.get_mut(key).ok_or_else(gone)?;
+        transcript.goes_with(Beside::of(&settings, &specs).bytes);
+        let messages = transcript.extend(runs);
         Ok(Question { settings, specs, messages, refused: asking.needs_another_key() })
     }
+}
+
+/// What a model is asked that sums up. `None`: the run is not there. A door of the room `memory`.
+#[inline(never)]
+fn summary_question<'a>(
+    config: &Config,
+    session: &Session,
+    transcripts: &'a mut Named<Transcript>,
+    run: &str,
+    peer: Peer,
+) -> Option<Question<'a>> {
+    enter(Room::Memory);
+    let asking = session.run(run)?;
+    let runs = runs_of(session, run);
+    let mut summaries = runs.iter().flat_map(|run| &run.summaries);
+    let summary = summaries.find(|summary| summary.run.id == run)?;
+    let (text, _) = summing::to_sum_up(runs, summary, &session.mark);
+    let system = prompt::summary(summary.instructions.as_deref(), &session.mark);
+    let settings = config.settings(asking.on.as_deref(), system);
+    transcripts.insert(run, Transcript::asking(peer, session, text));
+    let messages = transcripts.get(run)?.text();
+    Some(Question { settings, specs: Vec::new(), messages, refused: asking.needs_another_key() })
 }

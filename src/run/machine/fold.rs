@@ -6,7 +6,7 @@
 use super::reasons::{interrupted, not_run, out_of_time, refusal, unknown_outcome};
 use super::{
     Call, CallState, Delegate, Ended, Inspection, KeyState, NO_ANSWER, Prompt, Question, Run, Said, Settled,
-    Steered, Turn, bytes_of,
+    Steered, Summary, Turn, Until, bytes_of,
 };
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Answer, Entry, OfCall, OfRun, Outcome, Scope, StoppedBy};
@@ -56,6 +56,9 @@ impl Run {
             call.state = CallState::Delegated;
             return Some(());
         }
+        if let Entry::Compacting { of, .. } = entry {
+            return self.part_mut(of)?.sum_up(id, at, entry);
+        }
         if id == self.id {
             return self.fold_own(at, entry);
         }
@@ -67,13 +70,42 @@ impl Run {
             }
             _ => None,
         };
-        if let Some(usage) = entry.usage() {
+        // What a summary took is in its own sums: they go with it.
+        let sums_up = self.summaries.iter().any(|summary| summary.run.id == id);
+        if let Some(usage) = entry.usage().filter(|_| !sums_up) {
             self.sums.add(usage);
         }
         if let Some((tool_call, (settled, source))) = reported {
             self.settle(&tool_call, settled)?;
             self.comes_from(&tool_call, source);
         }
+        Some(())
+    }
+
+    /// A run begins that sums up for this one.
+    fn sum_up(&mut self, id: &str, at: Millis, entry: &Entry) -> Option<()> {
+        let Entry::Compacting { reason, until, turns, words, room, instructions, on, .. } = entry else {
+            return None;
+        };
+        if self.ended.is_some() || self.summarizes || self.summarizer().is_some() {
+            return None;
+        }
+        let prompt = Prompt { config: self.prompt.config.clone(), ..Prompt::default() };
+        let mut run = Run::new(id.into(), at, prompt);
+        run.summarizes = true;
+        run.on = on.clone().or_else(|| self.on.clone());
+        // What was too long is not asked again.
+        self.broke = None;
+        let bytes = |count: &u64| usize::try_from(*count).unwrap_or(usize::MAX);
+        self.summaries.push(Summary {
+            reason: reason.clone(),
+            until: Until { run: until.clone(), turns: bytes(turns) },
+            words: bytes(words),
+            room: bytes(room),
+            instructions: instructions.clone(),
+            after: self.turns.len(),
+            run,
+        });
         Some(())
     }
 
@@ -131,10 +163,18 @@ impl Run {
             OfRun::Marked { outside } => {
                 (self.outside, self.acted) = (true, self.acted || outside.has_acted())
             }
+            // It begins a run, which takes it up.
+            OfRun::Compacting { .. } => return None,
+            OfRun::Shortened { until, turns, .. } => {
+                let turns = usize::try_from(*turns).unwrap_or(usize::MAX);
+                self.shortened = Some(Until { run: until.clone(), turns });
+                self.broke = None;
+            }
             OfRun::Called { call } => self.fold_called(*call),
-            OfRun::Answered { call, blocks, stop, provider, model, .. } => {
+            OfRun::Answered { call, blocks, stop, provider, model, usage, .. } => {
                 self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
+                turn.read = usage.read();
                 turn.lost += bytes_of(&std::mem::take(&mut turn.had));
                 turn.calls = blocks.iter().filter_map(asked).list();
                 turn.said = Said::Whole {
@@ -185,12 +225,7 @@ impl Run {
                 self.put_aside(blocks, Some(&calls.as_ref().and_then(texts).unwrap_or_default()));
             }
             OfRun::Resumed {} => {
-                self.held = false;
-                if let Some(turn) = self.turns.last_mut() {
-                    for run in turn.calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut()) {
-                        run.held = false;
-                    }
-                }
+                self.wake();
             }
             OfRun::Ended { outcome, code } => self.close(Run::end_of(at, outcome.known()?, code.as_deref())),
         }
@@ -370,6 +405,12 @@ impl Run {
         }
     }
 
+    /// It goes on, and all that work for it.
+    fn wake(&mut self) {
+        self.held = false;
+        self.workers_mut().for_each(Run::wake);
+    }
+
     /// It does nothing until somebody goes on with it. `aborted`: the calls that were stopped on purpose; the others go on
     /// to their end. `None`: the page is gone, and with it all that ran there.
     fn put_aside(&mut self, blocks: &[Block], aborted: Option<&[String]>) {
@@ -406,9 +447,7 @@ impl Run {
         if self.on.as_deref().is_some_and(|on| own != Some(on) && !there(on)) {
             self.turn_to(own);
         }
-        for run in self.last_delegates() {
-            run.leave(own, there);
-        }
+        self.workers_mut().for_each(|run| run.leave(own, there));
     }
 
     /// This provider is asked next, also by its delegates.
@@ -418,15 +457,7 @@ impl Run {
         if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.left_something()) {
             broke.decided = true;
         }
-        for run in self.last_delegates() {
-            run.turn_to(own);
-        }
-    }
-
-    /// The runs that work for it, or did in this turn.
-    fn last_delegates(&mut self) -> impl Iterator<Item = &mut Run> {
-        let calls = self.turns.last_mut().map(|turn| turn.calls.as_mut_slice()).unwrap_or_default();
-        calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut())
+        self.workers_mut().for_each(|run| run.turn_to(own));
     }
 
     /// A message enters it, before its next model call.
@@ -444,6 +475,10 @@ impl Run {
 
     /// Why a run has failed that the machine itself has ended.
     fn failure(&self, code: Code) -> ErrorInfo {
+        let summary = self.summaries.last().and_then(|summary| summary.run.ended.as_ref()?.error.clone());
+        if let Some(error) = summary.filter(|error| error.code == code) {
+            return error;
+        }
         let refusal = self.turns.last().and_then(|turn| match &turn.said {
             Said::Whole { stop: StopReason::Refusal(why), .. } => why.clone(),
             _ => None,
@@ -459,12 +494,15 @@ impl Run {
             ),
             Code::ContextLength => (
                 "the conversation fills the model's window".into(),
-                "clear the conversation, or use a model with a larger window",
+                "use a model with a larger window, or turn compaction on",
             ),
             Code::InvalidOutput => {
                 let wrong = self.last_value().and_then(Result::err);
                 let message = wrong.map(|error| error.message.clone()).unwrap_or_default();
                 (message, "resume to have it asked for again")
+            }
+            _ if self.summarizes => {
+                ("the model has summed up nothing".into(), "resume, or raise maxOutputTokens")
             }
             _ => {
                 let whole = if self.prompt.output.is_some() { "was whole" } else { "said anything" };

@@ -11,7 +11,7 @@ mod reasons;
 pub use next::{Budgets, Rules};
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{AskReason, Entry, Outcome, Outside, Process, Sums, Word};
+use crate::journal::{AskReason, CompactReason, Entry, Outcome, Outside, Process, Sums, Word};
 use crate::list::Listed;
 use crate::model::errors::refuses_key;
 use crate::model::{Block, StopReason};
@@ -72,8 +72,10 @@ pub struct Prompt {
     pub metadata: Option<Value>,
     /// The page's idempotency key.
     pub idempotency: Option<String>,
-    /// The failed run before it that it goes on with: then there is no message of a person.
+    /// The run before it that it goes on with: then there is no message of a person.
     pub continues: Option<String>,
+    /// It asks no model to answer, and has what was said before it summed up: what matters, if that was said.
+    pub compacts: Option<Option<String>>,
     /// The files that came with it, each a [`Block::File`].
     pub files: Vec<Block>,
     /// What the answer has to be.
@@ -87,6 +89,49 @@ pub struct Prompt {
     pub answers: Option<(String, Millis)>,
     /// What has left the conversation for it.
     pub replaces: Option<String>,
+}
+
+impl Prompt {
+    /// The run whose answer it has made again or goes on with.
+    pub fn goes_on_with(&self) -> Option<&str> {
+        self.continues.as_deref().filter(|_| self.compacts.is_none())
+    }
+}
+
+/// A place in a conversation: behind its runs before this one, and behind so many turns of this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Until {
+    /// The run's id.
+    pub run: String,
+    /// How many of its turns are before the place.
+    pub turns: usize,
+}
+
+/// What was said before a place, summed up by a run of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Why.
+    pub reason: Word<CompactReason>,
+    /// Up to where.
+    pub until: Until,
+    /// How many bytes of what the person has said before stay word for word, the newest.
+    pub words: usize,
+    /// How many bytes of the conversation its model is sent.
+    pub room: usize,
+    /// What matters.
+    pub instructions: Option<String>,
+    /// How many turns the run had that waits for it.
+    pub after: usize,
+    /// The run that sums up.
+    pub run: Run,
+}
+
+impl Summary {
+    /// Its text, once it is there.
+    pub fn text(&self) -> Option<String> {
+        let ended = self.run.ended.as_ref()?;
+        (ended.outcome == Outcome::Completed).then(|| self.run.text())
+    }
 }
 
 /// A message that has entered a run at work.
@@ -255,6 +300,8 @@ pub struct Turn {
     damaged: bool,
     /// How many bytes it had said besides that were not kept: an output counts them.
     pub lost: u64,
+    /// How many tokens its model has read; 0: nobody has counted.
+    pub read: u64,
     /// Why the answer was sent back to the model, if it was.
     pub sent_back: Option<ErrorInfo>,
     /// What the page's own schema has said of the answer.
@@ -297,6 +344,7 @@ impl Turn {
             calls: Vec::new(),
             damaged: false,
             lost: 0,
+            read: 0,
             sent_back: None,
             inspection: Inspection::Ahead,
             key: KeyState::First,
@@ -394,10 +442,16 @@ pub struct Run {
     pub held: bool,
     /// Its end, once there is one.
     pub ended: Option<Ended>,
-    /// What it has used up, with those that worked for it.
+    /// What it has used up, with its delegates: [`Run::spent`] has the summaries too.
     pub sums: Sums,
     /// What it works for, if another run has begun it.
     pub delegate: Option<Delegate>,
+    /// Whether it sums up what was said before, for another run.
+    pub summarizes: bool,
+    /// What was summed up for it, the last one last.
+    pub summaries: Vec<Summary>,
+    /// Up to where results of tool calls are sent as what stands for them, since it was said in this run.
+    pub shortened: Option<Until>,
     /// How long it and those that worked for it have worked or waited, in milliseconds; not how long it was held.
     pub worked_ms: Millis,
     /// When its last entry was made, or one of those that worked for it.
@@ -435,6 +489,9 @@ impl Run {
             ended: None,
             sums: Sums::default(),
             delegate: None,
+            summarizes: false,
+            summaries: Vec::new(),
+            shortened: None,
             worked_ms: 0,
             last_at: started_at,
             outside: false,
@@ -561,23 +618,42 @@ impl Run {
         }
     }
 
+    /// What it has used up, with all that worked for it.
+    pub fn spent(&self) -> Sums {
+        let mut sums = self.sums;
+        self.summaries.iter().for_each(|summary| sums.join(&summary.run.sums));
+        sums
+    }
+
+    /// Whether another run has begun it, and waits for it.
+    pub fn works_for_another(&self) -> bool {
+        self.delegate.is_some() || self.summarizes
+    }
+
+    /// The run that sums up for it now.
+    pub fn summarizer(&self) -> Option<&Run> {
+        self.summaries.last().map(|summary| &summary.run).filter(|run| run.ended.is_none())
+    }
+
     /// The run and those that work for it now.
     pub fn parts(&self) -> Vec<&Run> {
-        let mut parts = self.delegates();
-        parts.insert(0, self);
+        let mut parts = vec![self];
+        for delegate in self.delegates() {
+            parts.extend(delegate.parts());
+        }
+        parts.extend(self.summarizer());
         parts
     }
 
     /// The run and all that ever worked for it.
     pub fn all(&self) -> Vec<&Run> {
         let mut all = vec![self];
-        for turn in &self.turns {
-            for call in &turn.calls {
-                if let Some(delegate) = &call.delegate {
-                    all.push(delegate);
-                }
+        for call in self.turns.iter().flat_map(|turn| &turn.calls) {
+            if let Some(delegate) = &call.delegate {
+                all.extend(delegate.all());
             }
         }
+        all.extend(self.summaries.iter().map(|summary| &summary.run));
         all
     }
 
@@ -602,8 +678,14 @@ impl Run {
         if self.id == id {
             return Some(self);
         }
-        let calls = &mut self.turns.last_mut()?.calls;
-        calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut()).find(|run| run.id == id)
+        self.workers_mut().find_map(|run| run.part_mut(id))
+    }
+
+    /// The runs that work for it, or did in this turn.
+    fn workers_mut(&mut self) -> impl Iterator<Item = &mut Run> {
+        let calls = self.turns.last_mut().map(|turn| turn.calls.as_mut_slice()).unwrap_or_default();
+        let delegates = calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut());
+        delegates.chain(self.summaries.last_mut().map(|summary| &mut summary.run))
     }
 
     /// Why the model call has failed that is made again.

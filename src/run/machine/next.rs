@@ -5,7 +5,7 @@
 //! (`harness/runner/`), the order of the checks of a tool call (`tools/permit.rs`), and when a failure is retried (`retry`).
 
 use super::reasons::{not_wanted, skipped, unknown_outcome};
-use super::{Call, CallState, Inspection, Run, Said, Settled, Turn};
+use super::{Call, CallState, Ended, Inspection, Run, Said, Settled, Turn};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{AskReason, Entry, Outcome, Outside, Spender, Sums};
 use crate::json::json;
@@ -79,7 +79,13 @@ impl Run {
                 return Some(next);
             }
         }
-        if self.held {
+        if let Some(run) = self.summarizer().filter(|run| !self.held || run.ending.is_some()) {
+            let rules = Rules { max_turns: 1, steering: None, ..*rules };
+            if let Some(next) = run.next(&rules) {
+                return Some(next);
+            }
+        }
+        if self.held || self.summarizer().is_some() && self.ending.is_none() {
             return None;
         }
         let entry = match (self.next_own(rules)?, rules.steering) {
@@ -118,6 +124,15 @@ impl Run {
         if let Some((outcome, error)) = &self.ending {
             return Some(end(*outcome, error.as_ref().map(|error| error.code)));
         }
+        let summed_up = match self.summaries.last().and_then(|summary| summary.run.ended.as_ref()) {
+            Some(Ended { outcome: Outcome::Failed, error, .. }) => {
+                return Some(end(Outcome::Failed, error.as_ref().map(|error| error.code)));
+            }
+            _ => self.summaries.last().is_some_and(|summary| summary.after == self.turns.len()),
+        };
+        if summed_up && self.prompt.compacts.is_some() {
+            return Some(end(Outcome::Completed, None));
+        }
         if let Some(broke) = self.broke.as_ref().filter(|broke| !broke.decided) {
             return Some(self.next_of_broken(broke, rules));
         }
@@ -137,6 +152,13 @@ impl Run {
             Said::Partial(_) | Said::Cut(_) => return Some(call_model),
             Said::Whole { blocks, stop, .. } => (blocks, stop),
         };
+        if self.summarizes {
+            return Some(match stop {
+                StopReason::Refusal(_) => end(Outcome::Failed, Some(Code::Refused)),
+                _ if self.text().trim().is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
+                _ => end(Outcome::Completed, None),
+            });
+        }
         if let Some(entry) = self.next_of_calls(turn, not_wanted(stop), rules) {
             return entry;
         }
@@ -150,6 +172,7 @@ impl Run {
                 end(Outcome::Failed, Some(Code::MaxTurnsExceeded))
             }
             _ if goes_on => call_model,
+            StopReason::ContextWindow if summed_up && (self.turns.len() as u64) < rules.max_turns => call_model,
             StopReason::ContextWindow => end(Outcome::Failed, Some(Code::ContextLength)),
             StopReason::MaxTokens if blocks.is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
             _ if self.prompt.output.is_some() => {

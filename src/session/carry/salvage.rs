@@ -62,7 +62,7 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
     let is_new = |message: &Value| run_of(message).is_none_or(|run| session.run(&run).is_none());
     let mut messages = Vec::new();
     for mut message in history(&folded, None, None).unwrap_or_default().into_iter().filter(is_new) {
-        let continued = run_of(&message).and_then(|run| folded.run(&run)?.prompt.continues.as_deref());
+        let continued = run_of(&message).and_then(|run| folded.run(&run)?.prompt.goes_on_with());
         // What it goes on with does not come along with it.
         match continued {
             Some(run) if session.run(run).is_some() => messages.push(before(&message, GO_ON)),

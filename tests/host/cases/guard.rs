@@ -38,6 +38,7 @@ fn expected(run: &str, waits: &str) -> Vec<(&'static str, Then, Value)> {
     let mut all = vec![
         ("sendMessage", Refused, json!({ "text": "Hello.", "sessionId": "docs" })),
         ("regenerate", Refused, of()),
+        ("compact", Refused, of()),
         ("switchTo", Refused, json!({ "messageId": "msg_1", "sessionId": "docs" })),
         ("removeMessage", Refused, json!({ "messageId": "msg_1", "sessionId": "docs" })),
         ("result", Looks, json!({ "runId": run })),

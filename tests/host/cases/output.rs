@@ -285,6 +285,7 @@ fn what_the_page_has_said_outlives_it() {
             metadata: None,
             idempotency: None,
             continues: None,
+            compacts: None,
             files: Vec::new(),
             schema,
             config: None,

@@ -128,7 +128,7 @@ fn a_room_that_does_not_come_rejects_what_needs_it_ends_no_run_and_is_asked_for_
 }
 
 /// Of each room a command that needs it. That of `past` comes before that of `carry`, which builds on it.
-fn needs_each() -> [(Room, &'static str, Value); 9] {
+fn needs_each() -> [(Room, &'static str, Value); 10] {
     [
         (Room::Anthropic, "startAgent", config("anthropic")),
         (Room::Chat, "configureAgent", config("ollama")),
@@ -138,6 +138,7 @@ fn needs_each() -> [(Room, &'static str, Value); 9] {
         (Room::Schema, "tools.register", tool(RARE_TOOL.into())),
         (Room::More, "tools.execute", json!({ "name": "look" })),
         (Room::Past, "sessions.journal", json!({ "id": "default" })),
+        (Room::Memory, "compact", json!({})),
         (Room::Carry, "sessions.export", json!({ "id": "default" })),
     ]
 }

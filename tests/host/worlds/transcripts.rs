@@ -215,6 +215,7 @@ impl Page<'_> {
             metadata: None,
             idempotency: None,
             continues: None,
+            compacts: None,
             replaces: None,
             files: vec![],
             schema: None,
@@ -233,13 +234,13 @@ impl Page<'_> {
                 let takes = name != "stranger";
                 let dialect = Dialect { images: takes, documents: takes, ..Dialect::CHAT };
                 let peer = Peer { wire, dialect, name: name.into() };
-                let mut transcript = Transcript::new(peer, session);
+                let mut transcript = Transcript::new(peer, session, &session.runs);
                 self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, name), place);
             }
         }
         let mistral = Preset::find("openai-compatible", "mistral").expect("a preset");
         let peer = Peer { wire: mistral.wire, dialect: mistral.dialect, name: "stranger".into() };
-        let mut transcript = Transcript::new(peer, session);
+        let mut transcript = Transcript::new(peer, session, &session.runs);
         let messages = transcript.extend(&session.runs);
         self.judge(mistral.wire, messages, paused(&session.runs, "stranger"), place);
         let messages = fill(messages, media::bytes).expect("files that are known");

@@ -17,7 +17,7 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 9] = [
+const ROOMS: [Room; 10] = [
     Room {
         name: "anthropic",
         on: &[],
@@ -141,6 +141,16 @@ const ROOMS: [Room; 9] = [
             "browser::pump::Pump>::storage",
         ],
         code: &["harness::runner::bench::", "session::output::"],
+    },
+    Room {
+        name: "memory",
+        on: &[],
+        doors: &[
+            "harness::runner::Runner>::compact",
+            "harness::runner::question::summary_question",
+            "session::transcript::Transcript>::remember",
+        ],
+        code: &["session::memory::summing::"],
     },
     Room {
         name: "past",

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { PartialJson } from "../client/partial.js";
+
+/** The value of each beginning of a text. */
+function beginnings(text) {
+  const json = new PartialJson();
+  return [...text].map((letter) => { json.push(letter); return structuredClone(json.value); });
+}
+
+test("what is open is closed, and what is not whole yet is not there", () => {
+  const after = (text) => { const json = new PartialJson(); json.push(text); return json.value; };
+  for (const [text, value] of [
+    ["", undefined], [" ", undefined], ["{", {}], ['{"a', {}], ['{"a"', {}], ['{"a":', {}], ['{"a":1', {}], ['{"a":1,', { a: 1 }], ['{"a":"', { a: "" }], ['{"a":"b', { a: "b" }],
+    ['{"a":"b\\', { a: "b" }], ['{"a":"b\\n', { a: "b\n" }], ['{"a":"\\u00e', { a: "" }], ['{"a":"\\u00e9', { a: "é" }], ['{"a":tru', {}], ['{"a":true}', { a: true }], ['{"a":[', { a: [] }],
+    ['{"a":[1,[2,{"b":null},"x', { a: [1, [2, { b: null }, "x"]] }], ['[{"a":1},{', [{ a: 1 }, {}]], ['"te', "te"], ['{"a":1}', { a: 1 }], ['{"a":1} ', { a: 1 }],
+  ]) assert.deepEqual(after(text), value, text);
+});
+
+test("a text that is no JSON keeps what was there before its fault", () => {
+  for (const [text, value] of [["{'a'", {}], ['{"a":1 2}', { a: 1 }], ["[1,,2]", [1]], ["[1}", [1]], ['{"a" 1}', {}], ["nope", undefined], ['{"a":"\\x","b":2}', { a: "" }], ["[01,2]", []], ["1 2", 1]]) {
+    const json = new PartialJson();
+    json.push(text);
+    json.end();
+    assert.deepEqual(json.value, value, text);
+  }
+});
+
+test("a member that is called like the prototype is a member", () => {
+  const json = new PartialJson();
+  json.push('{"__proto__":{"a":1}}');
+  assert.equal(Object.getPrototypeOf(json.value), Object.prototype);
+  assert.deepEqual(JSON.stringify(json.value), '{"__proto__":{"a":1}}');
+  assert.equal({}.a, undefined);
+});
+
+let seed = 7;
+const draw = (most) => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed % most; };
+function value(depth) {
+  switch (draw(depth ? 8 : 6)) {
+    case 0: return draw(2) === 1;
+    case 1: return null;
+    case 2: return draw(2000) / 8 - 100;
+    case 3: return (draw(1000) + 1) * 1e20;
+    case 4: return ["", "é😀", 'a"b\\c\n', "\u0000\u2028", "plain words"][draw(5)];
+    case 5: return draw(100);
+    case 6: return Array.from({ length: draw(4) }, () => value(depth - 1));
+    default: return Object.fromEntries(Array.from({ length: draw(4) }, (_, n) => [["a", "b\"", "é", ""][n], value(depth - 1)]));
+  }
+}
+
+/** Whether one may become the other. */
+function begins(part, whole) {
+  if (typeof part === "string") return typeof whole === "string" && whole.startsWith(part);
+  if (Array.isArray(part)) return Array.isArray(whole) && part.length <= whole.length && part.every((item, n) => begins(item, whole[n]));
+  if (part && typeof part === "object") return whole && typeof whole === "object" && Object.keys(part).every((name) => Object.hasOwn(whole, name) && begins(part[name], whole[name]));
+  return part === undefined || part === whole;
+}
+
+test("whole it is what JSON.parse gives, in whatever pieces it comes, and each beginning may become that", () => {
+  for (let n = 0; n < 400; n++) {
+    const whole = value(4);
+    const text = JSON.stringify(whole, null, draw(3));
+    for (const part of beginnings(text)) assert.ok(begins(part, whole), `${JSON.stringify(part)} of ${text}`);
+    const json = new PartialJson();
+    for (let at = 0; at < text.length; ) { const until = at + 1 + draw(9); json.push(text.slice(at, until)); at = until; }
+    json.end();
+    assert.deepEqual(json.value, whole, text);
+  }
+});

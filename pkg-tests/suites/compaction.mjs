@@ -1,0 +1,129 @@
+// Conversations that are longer than their model's window: they go on, on every wire, over reloads and in two tabs. Each server judges
+// each request by its own strict rules, and none is longer than the window.
+import assert from "node:assert/strict";
+import { onBothHosts, open, openIn } from "../lib/tabs.mjs";
+import { plain } from "../servers/raw.mjs";
+import { WIRES } from "../servers/wires/index.mjs";
+
+export default function (test) {
+  onBothHosts(test, (on) => { for (const row of WIRES) goesOn(on, row); byHand(on); tooLong(on); });
+}
+
+/** What the models here take, and how many bytes their servers count for a token at the most. */
+const WINDOW = 2_500;
+const BYTES = 16;
+const TURNS = 9;
+
+const isSummary = ({ text }) => text.includes("You sum up a conversation");
+const models = (row) => ({ [row.kind]: { [row.model]: { context: WINDOW, output: 400, abilities: ["tools"] } } });
+const words = (what, bytes) => `${what} `.repeat(Math.ceil(bytes / (what.length + 1)));
+
+/** A server that reads a long result by a tool, says much, and sums up when it is asked to. */
+async function server(t, row, { answer = () => words("answer", 2_500) } = {}) {
+  let calls = 0;
+  const route = await t.wire(row, (body) => {
+    const text = JSON.stringify(body);
+    if (isSummary({ text })) return row.wire.answer(["The story so far."]);
+    const last = (body.messages ?? body.input).at(-1);
+    const isResult = JSON.stringify(last).includes("number ");
+    return row.wire.answer(isResult ? [answer()] : [{ tool: "read", args: {}, id: row.id(++calls) }]);
+  });
+  return route;
+}
+
+const tool = (page) => page.evaluate(() => { ws.tools.register({ name: "read", description: "Reads.", inputSchema: { type: "object" }, readOnly: true, execute: () => `number ${"words ".repeat(300)}` }); });
+const start = (page, row, route, more = {}) => page.evaluate((config) => {
+  globalThis.notices = [];
+  ws.addEventListener("agent:notice", ({ detail }) => { if (detail.kind === "compaction") notices.push([detail.phase, detail.by, detail.reason]); });
+  return ws.startAgent(config);
+}, { provider: row.provider(route.base), models: models(row), ...more });
+const say = (page, text) => page.evaluate(async (text) => T.plain(await (await ws.sendMessage(text)).result), text);
+
+export function goesOn(on, row) {
+  on(`a conversation longer than its window goes on, ${row.name}`, async (t, host) => {
+    const route = await server(t, row);
+    const page = await open(t, host, { pageTools: false });
+    await tool(page);
+    await start(page, row, route);
+    for (let turn = 1; turn <= TURNS; turn++) {
+      if (turn === TURNS - 1) {
+        await page.reload();
+        await t.ready(page);
+        await openIn(page, host, { pageTools: false });
+        await tool(page);
+        await start(page, row, route);
+      }
+      const { outcome, error } = await say(page, `Message ${turn}. ${words("word", 900)}`);
+      assert.deepEqual([outcome, error], ["completed", undefined], `turn ${turn}`);
+    }
+    assert.deepEqual(route.violations, []);
+    const sizes = route.requests.map(({ text }) => text.length);
+    assert.ok(Math.max(...sizes) <= WINDOW * BYTES, `a request of ${Math.max(...sizes)} bytes`);
+    const summaries = route.requests.filter(isSummary);
+    assert.ok(summaries.length > 0, "nothing was summed up");
+    assert.match(route.requests.at(-1).text, /The story so far\./);
+    const { history, context } = await page.evaluate(async () => T.plain({ history: await ws.history(), context: ws.view().getSnapshot().context }));
+    assert.equal(history.length, 2 * TURNS, "what is shown stays whole");
+    const marks = history.flatMap(({ compactions = [] }) => compactions);
+    assert.deepEqual(marks.map(({ reason, summary }) => [reason, summary]), summaries.map(() => ["window", "The story so far."]));
+    assert.ok(context.used > 0 && context.window === WINDOW && context.compactions >= summaries.length, JSON.stringify(context));
+    const proof = await page.evaluate(async () => T.plain(await ws.sessions.replay(await ws.sessions.export("default"))));
+    assert.equal(proof.same, true, JSON.stringify(proof.firstDifference));
+  });
+}
+
+export function byHand(on) {
+  on("it is summed up by hand, and another tab sees the mark", async (t, host) => {
+    const [row] = WIRES;
+    const route = await t.wire(row, (body) => row.wire.answer([isSummary({ text: JSON.stringify(body) }) ? "In short." : "Fine."]));
+    const a = await open(t, host, { pageTools: false });
+    await start(a, row, route, { models: undefined });
+    const empty = await a.evaluate(() => ws.compact().then(() => null, ({ code }) => code));
+    assert.equal(empty, "message_not_found");
+    await say(a, "Remember blue.");
+    const b = await open(t, host, { pageTools: false });
+    const outcome = await b.evaluate(async () => {
+      globalThis.view = ws.view();
+      view.subscribe(() => {});
+      return (await (await ws.compact({ instructions: "Colours." })).result).outcome;
+    });
+    assert.equal(outcome, "completed");
+    assert.match(route.requests.at(-1).text, /What matters most: Colours\./);
+    for (const page of [a, b]) {
+      const last = await page.evaluate(async () => T.plain((await ws.history()).at(-1)));
+      assert.deepEqual([last.parts, last.compactions.map(({ summary, reason }) => [summary, reason])], [[], [["In short.", "asked"]]]);
+    }
+    const seen = await b.evaluate(() => T.plain(view.getSnapshot().context));
+    assert.equal(seen.compactions, 1);
+    await say(a, "Go on.");
+    assert.match(route.requests.at(-1).text, /In short\./);
+    assert.match(route.requests.at(-1).text, /Remember blue\./, "the person's words stay");
+  });
+}
+
+export function tooLong(on) {
+  on("a request that is refused as too long is asked again with less", async (t, host) => {
+    const [row] = WIRES;
+    const MOST = 9_000;
+    const refusal = plain(400, JSON.stringify({ type: "error", error: { type: "invalid_request_error", message: "prompt is too long: 210000 tokens > 200000 maximum" } }));
+    const route = await t.wire(row, (body) => {
+      const text = JSON.stringify(body);
+      if (text.length > MOST) return refusal;
+      return row.wire.answer([isSummary({ text }) ? "In short." : words("answer", 1_500)]);
+    });
+    const page = await open(t, host, { pageTools: false });
+    // Nobody knows this model's window.
+    await start(page, row, route, { provider: { ...row.provider(route.base), model: "unknown-model" }, models: undefined });
+    for (let turn = 1; turn <= 9; turn++) assert.equal((await say(page, `Message ${turn}.`)).outcome, "completed", `turn ${turn}`);
+    const notices = await page.evaluate(() => T.plain(notices));
+    assert.deepEqual(notices.slice(0, 1), [["start", "summary", "context_length"]]);
+    assert.ok(notices.some(([phase]) => phase === "end"), JSON.stringify(notices));
+    assert.match(route.requests.at(-1).text, /In short\./);
+    const off = await page.evaluate(async () => {
+      await ws.configureAgent({ compaction: false });
+      const { outcome, error } = await (await ws.sendMessage("x".repeat(10_000))).result;
+      return [outcome, error.code];
+    });
+    assert.deepEqual(off, ["failed", "context_length"]);
+  });
+}

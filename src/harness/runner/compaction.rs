@@ -1,0 +1,324 @@
+//! Conversations that become too long for their model.
+//!
+//! Decides when a conversation is made shorter for the model, in which of two ways, and how much of it stays. Promises: a
+//! window that is known is never overrun. A request that was refused as too long is asked again with less, a few times. Where
+//! nothing helps, the run fails with the error that there was. Leaves to others: where a conversation is cut and what is told
+//! of it (`session/memory`), and the run that sums up (`run`).
+
+use crate::error::{Code, ErrorInfo};
+use crate::harness::config::{Compaction, Config};
+use crate::harness::core::Core;
+use crate::harness::core::slots::AtHand;
+use crate::harness::runner::Runner;
+use crate::journal::{CompactReason, Entry, Outcome};
+use crate::model::{Settings, ToolSpec};
+use crate::rooms::{Room, enter};
+use crate::run::Run;
+use crate::session::memory::{self, Memory, runs_of, summing};
+use std::rc::Rc;
+
+/// How much of the window has to be free for a conversation, in tokens.
+const LEAST: u64 = 1_000;
+
+/// The part of the window that is left for an answer whose limit the page does not set, where its model may say more.
+const OF_ANSWER: u64 = 4;
+
+/// How full the window is when the room is asked for that makes a conversation shorter, in hundredths.
+const NEAR: u64 = 60;
+
+/// How full it may be once results are left out: else a model sums up, because it would be full again soon.
+const ENOUGH: u64 = 75;
+
+/// How often a request that is too long is made shorter before the run fails.
+const TRIES: u32 = 3;
+
+/// The most that stays word for word where the page says nothing, in tokens: of the newest part, and of the person's words.
+const KEPT: u64 = 20_000;
+
+/// How many tokens the summary's own instructions have, with room to spare.
+const PROMPT: u64 = 500;
+
+/// Whether the room is there that makes conversations shorter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::harness) enum Help {
+    /// Nobody has asked for it.
+    #[default]
+    Away,
+    /// It is asked for.
+    Wanted,
+    /// It is there.
+    Here,
+    /// It did not come: calls are made without it.
+    Lost,
+}
+
+/// What comes before a model is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum First {
+    /// Nothing.
+    Call,
+    /// A room that is on its way.
+    Wait,
+    /// Something was put on record: what is decided next may be something else.
+    Again,
+}
+
+/// What a model is sent besides the conversation, and how much.
+#[derive(Debug)]
+pub(super) struct Beside {
+    /// The part with the most bytes.
+    largest: &'static str,
+    /// All of it, in bytes.
+    pub bytes: usize,
+}
+
+impl Beside {
+    /// Of this request.
+    pub fn of(settings: &Settings, specs: &[ToolSpec]) -> Beside {
+        let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + tool.input_schema.len();
+        let tools: usize = specs.iter().map(tool).sum();
+        let system = settings.system.len();
+        Beside {
+            largest: if tools > system { "the tools" } else { "the system prompt" },
+            bytes: tools + system,
+        }
+    }
+}
+
+/// How a conversation stands to its model's window, in tokens.
+#[derive(Clone, Copy, Debug)]
+struct Fill {
+    /// What the conversation has.
+    used: u64,
+    /// What all of the request has.
+    all: u64,
+    /// What the model takes, with its answer.
+    window: Option<u64>,
+    /// What is left of that for the conversation.
+    usable: Option<u64>,
+}
+
+impl Runner {
+    /// What has to come before a run's model is called, so that its conversation has room.
+    pub(super) fn before_call(&mut self, core: &mut Core, session: &str, run: &str) -> First {
+        let Some((config, asking)) = self.config_of(core, session, run) else { return First::Call };
+        let Some(folded) = core.session(session) else { return First::Call };
+        if asking.summarizes {
+            return First::Call;
+        }
+        let asked = asking.compacts && !asking.summed_up;
+        let remembers = Memory::of(runs_of(folded, run)).summary.is_some();
+        if (asked || remembers) && self.help != Help::Here {
+            return self.call_for_help();
+        }
+        if !asked && config.compaction.is_none() {
+            return First::Call;
+        }
+        let Some(fill) = self.fill(core, &config, session, run) else { return First::Call };
+        if asked {
+            let done = self.compact(core, &config, session, run, CompactReason::Asked, fill, 0);
+            return if done { First::Again } else { First::Call };
+        }
+        let (Some(usable), Some(Compaction { at, .. })) = (fill.usable, &config.compaction) else {
+            return First::Call;
+        };
+        let percent = u128::from(fill.used) * 100 / u128::from(usable.max(1));
+        if usable < LEAST || percent < u128::from(NEAR.min(*at)) {
+            return First::Call;
+        }
+        if self.help != Help::Here {
+            let wait = self.call_for_help();
+            return if percent < u128::from(*at) { First::Call } else { wait };
+        }
+        if percent < u128::from(*at) {
+            return First::Call;
+        }
+        match self.compact(core, &config, session, run, CompactReason::Window, fill, 0) {
+            true => First::Again,
+            false => First::Call,
+        }
+    }
+
+    /// Makes a conversation shorter whose request was refused as too long. `false`: that is the end of its run.
+    pub(super) fn after_refusal(&mut self, core: &mut Core, session: &str, run: &str) -> First {
+        let Some((config, asking)) = self.config_of(core, session, run) else { return First::Call };
+        if asking.summarizes || config.compaction.is_none() && !asking.compacts || asking.tries > TRIES {
+            return First::Call;
+        }
+        if self.help != Help::Here {
+            return self.call_for_help();
+        }
+        let Some(mut fill) = self.fill(core, &config, session, run) else { return First::Call };
+        if fill.usable.is_some_and(|usable| usable < LEAST) {
+            return First::Call;
+        }
+        // What was refused is too long, whatever is known of the window.
+        let refused = fill.used - fill.used / 4;
+        fill.usable = Some(fill.usable.map_or(refused, |usable| usable.min(refused)));
+        let reason = if asking.compacts { CompactReason::Asked } else { CompactReason::Refused };
+        match self.compact(core, &config, session, run, reason, fill, asking.tries) {
+            true => First::Again,
+            false => First::Call,
+        }
+    }
+
+    /// Why a request cannot be made, however short its conversation is.
+    pub(super) fn check_window(&self, config: &Config, on: Option<&str>, beside: &Beside) -> Result<(), ErrorInfo> {
+        let Some(window) = config.known(on).and_then(|known| known.context) else { return Ok(()) };
+        let output = left_for_answer(config, on, window);
+        let tokens = beside.bytes as u64 / 4;
+        if config.compaction.is_none() || window.saturating_sub(output).saturating_sub(tokens) >= LEAST {
+            return Ok(());
+        }
+        let (largest, hint) = match output > tokens {
+            true => ("the answer", "lower maxOutputTokens"),
+            false => (beside.largest, "shorten the instructions, or offer fewer tools"),
+        };
+        let message = format!(
+            "{largest} leaves less than {LEAST} of the {window} tokens of the model's window to the conversation"
+        );
+        Err(ErrorInfo::new(Code::ContextLength, message).hint([hint, ", or use a model with a larger window"].concat()))
+    }
+
+    /// The room is asked for, unless it did not come just now.
+    fn call_for_help(&mut self) -> First {
+        match self.help {
+            Help::Lost => {
+                self.help = Help::Away;
+                First::Call
+            }
+            Help::Away | Help::Wanted => {
+                self.help = Help::Wanted;
+                First::Wait
+            }
+            Help::Here => First::Call,
+        }
+    }
+
+    /// The room is there, or it did not come: what waits for it goes on.
+    pub(in crate::harness) fn help_came(&mut self, core: &mut Core, here: bool) {
+        self.help = if here { Help::Here } else { Help::Lost };
+        for session in core.sessions.ids() {
+            self.advance(core, &session);
+        }
+    }
+
+    /// The configuration that a run's model is asked by, and what is to be known of the run.
+    fn config_of(&self, core: &Core, session: &str, run: &str) -> Option<(Rc<Config>, Asking)> {
+        let folded = core.session(session)?;
+        let run = folded.run(run)?;
+        let config = self.setup.config_with(folded.overrides_of(run).as_ref()).ok()?;
+        Some((config, Asking::of(run)))
+    }
+
+    /// How a run's next request stands to its model's window.
+    fn fill(&self, core: &mut Core, config: &Config, session: &str, run: &str) -> Option<Fill> {
+        let on = core.run(session, run)?.on.clone();
+        let on = on.as_deref();
+        let peer = config.peer(on)?;
+        self.question(core, config, session, run, peer).ok()?;
+        let AtHand { session, transcripts, .. } = core.sessions.get(session)?;
+        let key = if session.run(run)?.delegate.is_some() { run } else { "" };
+        let (all, used) = transcripts.get(key)?.tokens();
+        let window = config.known(on).and_then(|known| known.context);
+        let usable = window.map(|window| {
+            let output = left_for_answer(config, on, window);
+            window.saturating_sub(output).saturating_sub(all - used)
+        });
+        Some(Fill { used, all, window, usable })
+    }
+
+    /// Puts on record how the conversation becomes shorter. `tries`: how often that was not enough. `false`: it cannot. A door
+    /// of the room `memory`.
+    #[inline(never)]
+    fn compact(
+        &mut self,
+        core: &mut Core,
+        config: &Config,
+        session: &str,
+        run: &str,
+        reason: CompactReason,
+        fill: Fill,
+        tries: u32,
+    ) -> bool {
+        enter(Room::Memory);
+        let options = config.compaction.clone().unwrap_or_default();
+        let usable = fill.usable.unwrap_or(fill.used) >> tries;
+        let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
+        let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else { return false };
+        let Some(asking) = folded.run(run) else { return false };
+        let key = if asking.delegate.is_some() { run } else { "" };
+        let Some(transcript) = transcripts.get(key) else { return false };
+        let bytes = |tokens: u64| transcript.bytes_of(tokens);
+        let runs = runs_of(folded, run);
+        let memory = Memory::of(runs);
+        let mut place = summing::cut(runs, &memory, bytes(keep));
+        if reason == CompactReason::Asked {
+            // However short it is.
+            place = place.or_else(|| summing::cut(runs, &memory, 0));
+        }
+        let Some(place) = place else { return false };
+        let Some(until) = memory::until(runs, place) else { return false };
+        let turns = until.turns as u64;
+        let (used, window) = (fill.all, fill.window);
+        if reason == CompactReason::Window {
+            let saved = transcript.tokens_of(summing::saved_until(runs, &memory, place));
+            if (fill.used - saved.min(fill.used)) * 100 <= usable * options.at * ENOUGH / 100 && saved > 0 {
+                let entry = Entry::Shortened { until: until.run, turns, used, window };
+                self.append(core, session, Some(run), &entry);
+                return true;
+            }
+        }
+        let instructions = match &asking.prompt.compacts {
+            Some(Some(given)) => Some(given.clone()),
+            _ => options.instructions.clone(),
+        };
+        let id = [run, "_sum", &(asking.summaries.len() + 1).to_string()].concat();
+        let entry = Entry::Compacting {
+            of: run.into(),
+            reason: reason.into(),
+            until: until.run,
+            turns,
+            words: bytes(KEPT.min(usable / 8)) as u64,
+            room: bytes(usable.saturating_sub(PROMPT) / 10 * 9) as u64,
+            used,
+            window,
+            instructions,
+            on: options.provider.clone(),
+        };
+        self.append(core, session, Some(&id), &entry);
+        true
+    }
+}
+
+/// What a run is that asks its model, as far as it matters here.
+struct Asking {
+    summarizes: bool,
+    compacts: bool,
+    summed_up: bool,
+    /// How often its conversation was made shorter since its model has said something.
+    tries: u32,
+}
+
+impl Asking {
+    fn of(run: &Run) -> Asking {
+        let now = run.summaries.iter().filter(|summary| summary.after == run.turns.len());
+        let is_over = |outcome: Outcome| {
+            run.summaries.last().and_then(|last| last.run.ended.as_ref()).is_some_and(|end| end.outcome == outcome)
+        };
+        Asking {
+            summarizes: run.summarizes,
+            compacts: run.prompt.compacts.is_some(),
+            summed_up: is_over(Outcome::Completed),
+            tries: u32::try_from(now.count()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// How many tokens are left for the answer.
+fn left_for_answer(config: &Config, on: Option<&str>, window: u64) -> u64 {
+    match config.max_output_tokens {
+        Some(tokens) => tokens.into(),
+        None => config.known(on).and_then(|known| known.output).unwrap_or(u64::MAX).min(window / OF_ANSWER),
+    }
+}

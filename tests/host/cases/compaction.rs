@@ -1,0 +1,415 @@
+//! Conversations that become too long for their model: when they become shorter, what is sent then, and what stays.
+
+use crate::support::desk::Desk;
+use lodger::error::{Code, ErrorInfo};
+use lodger::harness::Input;
+use lodger::model::{Answer, Block, StopReason, Usage};
+use lodger::ports::Table;
+use serde_json::{Value, json};
+
+/// The window of the models here, in tokens.
+const WINDOW: usize = 8_000;
+
+/// A letter is a quarter of a token here, as where nobody has counted.
+const BYTES: usize = 4;
+
+fn models() -> Value {
+    json!({ "custom": { "model-1": { "context": WINDOW, "output": 1_000 }, "sums": { "context": WINDOW } } })
+}
+
+fn started(config: Value) -> Desk {
+    let mut page = Desk::of("somebody");
+    start(&mut page, config);
+    page
+}
+
+fn start(page: &mut Desk, config: Value) {
+    let stream = |f: u64, model: &str| json!({ "kind": "custom", "model": model, "stream": { "$fn": f } });
+    let mut all = json!({ "provider": stream(50, "model-1"), "providers": { "cheap": stream(52, "sums") }, "models": models() });
+    all.as_object_mut().unwrap().extend(config.as_object().unwrap().clone());
+    page.must("startAgent", all);
+}
+
+/// Nobody counts what this model reads: then a token is four bytes.
+fn answers(page: &mut Desk, blocks: Vec<Block>, stop: StopReason) {
+    let call = page.models.remove(0);
+    let answer = Answer { blocks, stop: Some(stop), usage: Usage::default(), model: None, id: None };
+    page.handle(Input::Answered { call, result: Ok(answer) });
+}
+
+fn says(page: &mut Desk, text: &str) {
+    answers(page, vec![Block::Text(text.into())], StopReason::EndTurn);
+}
+
+fn refuses(page: &mut Desk, code: Code) {
+    let call = page.models.remove(0);
+    page.handle(Input::Answered { call, result: Err((ErrorInfo::new(code, "no"), None)) });
+}
+
+/// Whether the model is asked to sum up.
+fn sums_up(page: &Desk) -> bool {
+    !page.models.is_empty() && page.asked.to_string().contains("You sum up a conversation")
+}
+
+/// Sends a message and answers it, and what is asked for before it.
+fn say(page: &mut Desk, text: &str, answer: &str) -> usize {
+    page.must("sendMessage", json!({ "text": text }));
+    let mut summaries = 0;
+    while sums_up(page) {
+        fits(page);
+        summaries += 1;
+        says(page, &format!("summary {summaries}"));
+    }
+    fits(page);
+    says(page, answer);
+    summaries
+}
+
+/// What is asked has room in the window.
+fn fits(page: &Desk) {
+    let size = page.asked.to_string().len();
+    assert!(size <= WINDOW * BYTES, "{size} bytes");
+}
+
+fn long(what: &str, tokens: usize) -> String {
+    let word = format!("{what} ");
+    word.repeat(tokens * BYTES / word.len())
+}
+
+fn messages(page: &Desk) -> Vec<Value> {
+    page.asked["messages"].as_array().unwrap().iter().filter(|one| one["role"] != "system").cloned().collect()
+}
+
+fn history(page: &mut Desk) -> Vec<Value> {
+    page.must("history", json!({})).as_array().unwrap().clone()
+}
+
+fn notices(page: &Desk) -> Vec<(String, String)> {
+    let of = |(name, detail): &(&str, Value)| {
+        let text = |member: &str| detail[member].as_str().unwrap_or_default().to_owned();
+        (*name == "agent:notice" && detail["kind"] == "compaction").then(|| (text("phase"), text("by")))
+    };
+    page.events.iter().filter_map(of).collect()
+}
+
+fn kinds(page: &mut Desk, kind: &str) -> Vec<Value> {
+    let rows = page.rows("default");
+    let entry = |text: &String| {
+        let (header, entry) = lodger::journal::Row::from_text(text).unwrap().read().unwrap();
+        (header.kind == kind).then(|| entry.map_or(Value::Null, |entry| entry.to_json()))
+    };
+    rows.iter().filter_map(entry).collect()
+}
+
+/// The journal replays, and its fold is what this page has.
+fn holds(page: &mut Desk) {
+    page.holds("default");
+}
+
+#[test]
+fn three_hundred_messages_go_through_a_small_window() {
+    let mut page = started(json!({}));
+    let mut summaries = 0;
+    for n in 0..300 {
+        summaries += say(&mut page, &format!("message {n} {}", long("word", 60)), &long("answer", 60));
+    }
+    assert!((3..60).contains(&summaries), "{summaries}");
+    assert_eq!(history(&mut page).len(), 600, "what shows stays whole");
+    let asked = page.asked.to_string();
+    assert!(asked.contains("summary 1") && asked.contains("message 299") && !asked.contains("message 10 "));
+    holds(&mut page);
+    // Another page goes on with it.
+    let mut page = page.crash("somebody");
+    start(&mut page, json!({}));
+    say(&mut page, "later", "yes");
+    let asked = page.asked.to_string();
+    assert!(asked.contains("summary 1") && asked.contains("later"), "{asked}");
+}
+
+#[test]
+fn the_beginning_stays_the_same_until_the_next_summary() {
+    let mut page = started(json!({}));
+    let mut before: Option<Vec<Value>> = None;
+    let mut same = 0;
+    for n in 0..80 {
+        let summed_up = say(&mut page, &format!("message {n} {}", long("word", 50)), &long("answer", 50)) > 0;
+        let now = messages(&page);
+        if let Some(before) = before.filter(|_| !summed_up) {
+            assert_eq!(now[..before.len()], before, "message {n}");
+            same += 1;
+        }
+        before = Some(now);
+    }
+    assert!(same > 60, "{same}");
+}
+
+#[test]
+fn what_the_person_said_stays_word_for_word() {
+    let mut page = started(json!({}));
+    say(&mut page, "my name is Ann, and I want it blue", &long("first", 2_000));
+    for n in 0..3 {
+        say(&mut page, &format!("and {n}"), &long("more", 2_000));
+    }
+    let first = messages(&page)[0].to_string();
+    assert!(first.contains("summary 1"), "{first}");
+    assert!(first.contains("- my name is Ann, and I want it blue"), "{first}");
+    assert!(!first.contains("first first"), "{first}");
+}
+
+#[test]
+fn old_results_are_left_out_before_a_model_is_asked() {
+    let mut page = started(json!({}));
+    page.must("tools.register", json!({ "name": "read", "description": "d", "inputSchema": "{}", "readOnly": true, "execute": { "$fn": 7 } }));
+    page.must("sendMessage", json!({ "text": "read all" }));
+    for n in 0..6 {
+        assert!(!sums_up(&page), "{n}");
+        fits(&page);
+        let call = Block::ToolCall { id: format!("c{n}"), name: "read".into(), arguments: format!("{{\"n\":{n}}}") };
+        answers(&mut page, vec![call], StopReason::ToolUse);
+        let tool = page.tools.remove(0);
+        page.handle(Input::Returned { call: tool, result: Ok(Some(format!("{:?}", long("result", 900)))) });
+    }
+    says(&mut page, "done");
+    assert!(!kinds(&mut page, "shortened").is_empty());
+    assert_eq!(kinds(&mut page, "compacting").len(), 0);
+    assert_eq!(notices(&page)[0], ("end".to_owned(), "results".to_owned()));
+    let asked = page.asked.to_string();
+    assert!(asked.contains("What read({\\\"n\\\":0}) gave"), "{asked}");
+    // A call that is sent has its result, and the newest are whole.
+    let sent = messages(&page);
+    let count = |kind: &str| sent.iter().map(|one| one.to_string().matches(kind).count()).sum::<usize>();
+    assert_eq!(count("\"role\":\"tool\""), 6, "{asked}");
+    assert!(sent.last().unwrap().to_string().contains("result result"));
+    holds(&mut page);
+}
+
+#[test]
+fn a_run_longer_than_the_window_is_cut_inside() {
+    let mut page = started(json!({ "maxTurns": 100 }));
+    page.must("tools.register", json!({ "name": "read", "description": "d", "inputSchema": "{}", "readOnly": true, "execute": { "$fn": 7 } }));
+    page.must("sendMessage", json!({ "text": "work for long" }));
+    let mut summaries = 0;
+    for n in 0..40 {
+        while sums_up(&page) {
+            fits(&page);
+            summaries += 1;
+            says(&mut page, "so far so good");
+        }
+        fits(&page);
+        let call = Block::ToolCall { id: format!("c{n}"), name: "read".into(), arguments: "{}".into() };
+        answers(&mut page, vec![Block::Text(long("thought", 500)), call], StopReason::ToolUse);
+        let tool = page.tools.remove(0);
+        page.handle(Input::Returned { call: tool, result: Ok(Some("\"short\"".into())) });
+    }
+    while sums_up(&page) {
+        says(&mut page, "so far so good");
+    }
+    says(&mut page, "done");
+    assert!(summaries >= 3, "{summaries}");
+    let first = messages(&page)[0].to_string();
+    assert!(first.contains("so far so good") && first.contains("- work for long"), "{first}");
+    let shown = history(&mut page);
+    assert_eq!(shown.len(), 2);
+    assert_eq!(shown[1]["compactions"].as_array().unwrap().len(), summaries);
+    holds(&mut page);
+}
+
+#[test]
+fn a_request_that_is_refused_as_too_long_is_asked_again_with_less() {
+    // Nothing is known of this model's window.
+    let mut page = started(json!({ "models": {} }));
+    for n in 0..6 {
+        say(&mut page, &format!("message {n}"), &long("answer", 500));
+    }
+    page.must("sendMessage", json!({ "text": "last" }));
+    let before = page.asked.to_string().len();
+    refuses(&mut page, Code::ContextLength);
+    assert!(sums_up(&page));
+    // Its own request is too long, too: it is made of less.
+    let longer = page.asked.to_string().len();
+    refuses(&mut page, Code::ContextLength);
+    assert!(sums_up(&page) && page.asked.to_string().len() < longer, "{longer}");
+    says(&mut page, "in short");
+    assert!(!sums_up(&page) && page.asked.to_string().len() < before);
+    says(&mut page, "here");
+    assert_eq!(history(&mut page).last().unwrap()["status"], "complete");
+    let phases: Vec<String> = notices(&page).into_iter().map(|(phase, _)| phase).collect();
+    assert_eq!(phases, ["start", "failed", "start", "end"]);
+    holds(&mut page);
+}
+
+#[test]
+fn where_nothing_helps_the_run_fails_and_the_conversation_is_as_before() {
+    let mut page = started(json!({ "models": {} }));
+    say(&mut page, "one", &long("answer", 500));
+    say(&mut page, "two", &long("answer", 500));
+    page.must("sendMessage", json!({ "text": "three" }));
+    let mut refused = 0;
+    while !page.models.is_empty() {
+        refuses(&mut page, Code::ContextLength);
+        refused += 1;
+        assert!(refused < 20);
+    }
+    let last = history(&mut page).last().unwrap().clone();
+    assert_eq!((&last["status"], &last["error"]["code"]), (&json!("failed"), &json!("context_length")));
+    say(&mut page, "four", "yes");
+    assert!(page.asked.to_string().contains("answer answer"));
+    holds(&mut page);
+}
+
+#[test]
+fn a_summary_that_fails_fails_its_run() {
+    let mut page = started(json!({ "compaction": { "provider": "cheap" } }));
+    say(&mut page, "one", &long("answer", 3_000));
+    say(&mut page, "two", &long("answer", 2_900));
+    page.must("sendMessage", json!({ "text": "three" }));
+    assert!(sums_up(&page));
+    assert_eq!(page.streams.last(), Some(&52));
+    refuses(&mut page, Code::Auth);
+    let last = history(&mut page).last().unwrap().clone();
+    assert_eq!((&last["status"], &last["error"]["code"]), (&json!("failed"), &json!("auth")));
+    assert!(last.get("compactions").is_none());
+    // What broke is asked for again.
+    page.must("resume", json!({}));
+    assert!(sums_up(&page));
+    says(&mut page, "in short");
+    says(&mut page, "three it is");
+    assert_eq!(history(&mut page).last().unwrap()["status"], "complete");
+    holds(&mut page);
+}
+
+#[test]
+fn a_summary_is_interrupted_with_its_run() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", &long("answer", 3_000));
+    say(&mut page, "two", &long("answer", 2_900));
+    page.must("sendMessage", json!({ "text": "three" }));
+    assert!(sums_up(&page));
+    page.must("interrupt", json!({}));
+    assert!(page.models.is_empty());
+    assert_eq!(history(&mut page).last().unwrap()["status"], "interrupted");
+    assert_eq!(say(&mut page, "four", "yes"), 1);
+    holds(&mut page);
+}
+
+#[test]
+fn a_summary_that_was_lost_with_its_page_is_made_again() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", &long("answer", 3_000));
+    say(&mut page, "two", &long("answer", 2_900));
+    page.must("sendMessage", json!({ "text": "three" }));
+    assert!(sums_up(&page));
+    let asked = page.asked.clone();
+    let mut page = page.crash("somebody");
+    start(&mut page, json!({}));
+    page.must("resume", json!({}));
+    assert!(sums_up(&page));
+    assert_eq!(page.asked, asked);
+    says(&mut page, "in short");
+    says(&mut page, "three it is");
+    assert!(page.asked.to_string().contains("in short"));
+    holds(&mut page);
+}
+
+#[test]
+fn an_edit_before_the_mark_drops_the_summary_and_a_switch_brings_it_back() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", &long("first", 3_000));
+    say(&mut page, "two", &long("second", 2_900));
+    assert_eq!(say(&mut page, "three", "yes"), 1);
+    let ids: Vec<String> = history(&mut page).iter().map(|one| one["id"].as_str().unwrap().into()).collect();
+    page.must("sendMessage", json!({ "text": "zwei", "replaces": ids[2] }));
+    assert!(!sums_up(&page));
+    let asked = page.asked.to_string();
+    assert!(asked.contains("first first") && !asked.contains("summary 1"), "{asked}");
+    says(&mut page, "ja");
+    page.must("switchTo", json!({ "messageId": ids[4] }));
+    say(&mut page, "four", "yes");
+    let asked = page.asked.to_string();
+    assert!(asked.contains("summary 1") && !asked.contains("first first"), "{asked}");
+    holds(&mut page);
+}
+
+#[test]
+fn a_message_that_is_removed_takes_the_summary_along() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", &long("first", 3_000));
+    say(&mut page, "two", &long("second", 2_900));
+    page.must("sendMessage", json!({ "text": "three" }));
+    says(&mut page, "Of what was said, the secret-word matters.");
+    says(&mut page, "yes");
+    let ids: Vec<String> = history(&mut page).iter().map(|one| one["id"].as_str().unwrap().into()).collect();
+    // What was not summed up leaves it as it is.
+    say(&mut page, "four", "yes");
+    let last = history(&mut page)[6]["id"].clone();
+    page.must("removeMessage", json!({ "messageId": last }));
+    say(&mut page, "five", "yes");
+    assert!(page.asked.to_string().contains("secret-word"));
+    page.must("removeMessage", json!({ "messageId": ids[0] }));
+    page.rows("default");
+    let stored = [Table::Entries, Table::Heads, Table::Drafts].map(|table| page.stored(table, "default").concat());
+    assert!(!stored.concat().contains("secret-word"));
+    say(&mut page, "six", "yes");
+    let asked = page.asked.to_string();
+    assert!(!asked.contains("secret-word") && asked.contains("second second"), "{asked}");
+    holds(&mut page);
+    let mut page = page.crash("somebody");
+    start(&mut page, json!({}));
+    say(&mut page, "seven", "yes");
+    assert!(page.asked.to_string().contains("second second"));
+}
+
+#[test]
+fn it_is_summed_up_by_hand() {
+    let mut page = started(json!({}));
+    assert_eq!(page.fails("compact", json!({})).0, Code::MessageNotFound);
+    say(&mut page, "one", "first answer");
+    say(&mut page, "two", "second answer");
+    page.must("compact", json!({ "instructions": "Keep the colours." }));
+    assert!(sums_up(&page), "{}", page.asked);
+    assert!(page.asked.to_string().contains("What matters most: Keep the colours."));
+    says(&mut page, "blue");
+    assert!(page.models.is_empty());
+    let shown = history(&mut page);
+    assert_eq!(shown.len(), 5);
+    assert_eq!(page.fails("compact", json!({})).0, Code::MessageNotFound);
+    assert_eq!((&shown[4]["parts"], &shown[4]["status"]), (&json!([]), &json!("complete")));
+    assert_eq!(shown[4]["compactions"][0]["summary"], "blue");
+    assert_eq!(shown[4]["compactions"][0]["reason"], "asked");
+    say(&mut page, "three", "third answer");
+    let sent = messages(&page);
+    assert!(sent[0].to_string().contains("blue"), "{sent:?}");
+    assert!(!page.asked.to_string().contains("first answer"), "{sent:?}");
+    // The answer before it is made anew: what was said is all there again.
+    let answer = history(&mut page)[3]["id"].clone();
+    page.must("regenerate", json!({ "messageId": answer }));
+    assert!(page.asked.to_string().contains("first answer"));
+    says(&mut page, "another");
+    holds(&mut page);
+}
+
+#[test]
+fn what_is_off_or_too_small_says_so() {
+    let mut page = started(json!({ "compaction": false }));
+    say(&mut page, "one", &long("first", 3_000));
+    page.must("sendMessage", json!({ "text": long("second", 3_500) }));
+    assert!(!sums_up(&page));
+    refuses(&mut page, Code::ContextLength);
+    assert_eq!(history(&mut page).last().unwrap()["error"]["code"], "context_length");
+    for (config, word) in [
+        (json!({ "compaction": { "at": 1.5 } }), "compaction.at"),
+        (json!({ "compaction": { "at": 0 } }), "compaction.at"),
+        (json!({ "compaction": { "keep": -1 } }), "compaction.keep"),
+        (json!({ "compaction": { "when": 1 } }), "compaction.when"),
+        (json!({ "compaction": true }), "compaction must be an object"),
+        (json!({ "compaction": { "provider": "none" } }), "compaction.provider"),
+    ] {
+        let (code, message) = page.fails("configureAgent", config);
+        assert!(code == Code::InvalidConfig && message.contains(word), "{message}");
+    }
+    page.must("configureAgent", json!({ "compaction": null, "instructions": long("rule", 6_500) }));
+    page.must("sendMessage", json!({ "text": "three" }));
+    let error = history(&mut page).last().unwrap()["error"].clone();
+    assert_eq!(error["code"], "context_length");
+    assert!(error["message"].as_str().unwrap().starts_with("the system prompt leaves less than"), "{error}");
+}
