@@ -1,8 +1,8 @@
 // Databases that earlier versions of the package have written (`data/golden/`): this one opens each of them, loses nothing, and
-// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes six, as this package leaves them in this browser.
+// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes seven, as this package leaves them in this browser.
 // `NAME-over` has weeks that are over, `NAME-tools` tools and people, `NAME-trouble` failures, queue and bench. `NAME-kept` has
 // what was cleared, archived or lost. `NAME-turned` has settings of sessions and messages, versions that are the conversation again,
-// and messages that were removed. `NAME-open` is of a page that died at work.
+// and messages that were removed. `NAME-long` is longer than its model's window. `NAME-open` is of a page that died at work.
 //
 // Whatever a page was at when it died is raw rows in the file: another page reads them, and opens them only then. A key that
 // signs cannot be taken out of a browser, so what it has signed is `unverifiable` afterwards.
@@ -11,7 +11,7 @@ import { crasher } from "../lib/crash.mjs";
 import { dump, goldens, read, restore, write } from "../lib/golden.mjs";
 
 /** Who writes the databases, and with the page tools or without. */
-const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], turned: [turned, false], open: [open, false] };
+const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], turned: [turned, false], long: [long, false], open: [open, false] };
 const DATABASE = "lodger:golden";
 
 export default function (test) {
@@ -144,8 +144,8 @@ async function begin() {
   globalThis.rec = T.record();
   equip();
   await ws.startAgent({
-    provider: model("golden"), providers: { spare: model("spare"), wire: wire(), closed: wire(403), slow: wire(429) }, fallback: ["spare"],
-    models: { custom: { golden: { price: [1, 2] } } }, processType: "Orchestrator", permissions: { tools: { charge: "ask", wipe: "deny" } },
+    provider: model("golden"), providers: { spare: model("spare"), wire: wire(), closed: wire(403), slow: wire(429), small: model("small") }, fallback: ["spare"],
+    models: { custom: { golden: { price: [1, 2] }, small: { context: 2_600, output: 300 } } }, processType: "Orchestrator", permissions: { tools: { charge: "ask", wipe: "deny" } },
   });
 }
 
@@ -154,6 +154,7 @@ function model(name) {
   return { kind: "custom", model: name, async *stream({ messages }, { signal }) {
     const text = ({ content }) => (typeof content === "string" ? content : content.map((part) => part.text ?? "").join("\n"));
     const steps = ({ role, content }) => role === "user" && content && /Do: (\[\[.*\]\])/.exec(text({ content }))?.[1];
+    if (text(messages[0]).startsWith("You sum up")) return yield "It was about ünïcödé and long lists.";
     const from = messages.findLastIndex(steps);
     const at = messages.slice(from + 1).filter(({ role }) => role === "assistant").length;
     const [what, ...said] = (from < 0 ? [] : JSON.parse(steps(messages[from])))[at] ?? ["say", "Done, with ünïcödé 🙂."];
@@ -202,6 +203,7 @@ function equip() {
   const effect = async (args, { signal }) => { await held(signal); return "sent"; };
   for (const [name, more] of Object.entries({
     get_weather: { readOnly: true, inputSchema: { type: "object", properties: { city: { type: "string" } } }, execute: ({ city }) => `18 °C in ${city}` },
+    list_all: { readOnly: true, execute: () => "word ".repeat(1_800) },
     charge: { execute: () => ({ charged: true }), title: "Charge it", explanation: ({ amount }) => `Charge ${amount} €?` },
     wipe: { destructive: true, execute: () => "gone" },
     send: { destination: ["amount"], execute: () => "sent" },
@@ -427,6 +429,18 @@ async function turned() {
   await run("default", "Four.");
   const [, , , , three] = await ws.history();
   await ws.removeMessage(three.id);
+  return {};
+}
+
+/** A conversation longer than the window: old results are left out of what is sent, then what was said first is summed up. */
+async function long() {
+  await ws.sessions.launch({ id: "long", provider: "small" });
+  for (let n = 1; n <= 3; n++) await run("long", `List ${n}. Do: [["call","list_all",{"amount":${n}}]]`);
+  for (let n = 1; n <= 5; n++) await run("long", `Tell ${n}. Do: [["say","${"so it goes ".repeat(550)}"]]`);
+  await ws.wait((await ws.compact({ sessionId: "long", instructions: "Numbers." })).runId);
+  await run("long", "And now?");
+  const kinds = (await ws.sessions.journal("long", { limit: 1_000 })).map(({ type }) => type);
+  for (const kind of ["shortened", "compacting"]) if (!kinds.includes(kind)) throw new Error(`nothing was ${kind}`);
   return {};
 }
 
