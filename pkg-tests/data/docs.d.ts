@@ -1,19 +1,15 @@
 // What the pages of the documents take for granted: a workspace, and what is the reader's own.
-import type { CustomProvider, Message, Provider, Workspace } from "lodger";
+import type { Message, Provider, Workspace } from "lodger";
 
 declare global {
   const ws: Workspace;
   const provider: Provider;
-  const spare: CustomProvider;
   const message: Message;
-  const messageId: string;
-  const groqKey: string;
-  const user: { id: string };
   const cart: { add(id: string): string };
   const shop: { total(cart: string): string; order(cart: string): Promise<string>; mail(id: string): Promise<string>; send(to: string, text: string): Promise<void> };
-  const [log, list, note, ask, due, invoice]: HTMLElement[];
-  const [yes, no, goOn, takeHere, stopButton, fetchIt]: HTMLButtonElement[];
-  const [box, input, picker]: HTMLInputElement[];
+  const [log, note]: HTMLElement[];
+  const [yes, no, goOn, takeHere, fetchIt]: HTMLButtonElement[];
+  const [box, input]: HTMLInputElement[];
   const form: HTMLFormElement;
   const picture: HTMLImageElement;
   const bar: HTMLProgressElement;

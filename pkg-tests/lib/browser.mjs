@@ -15,3 +15,12 @@ export function program() {
 export async function launch({ headless = true, flags = [] } = {}) {
   return chromium.launch({ executablePath: program(), headless, args: [...FLAGS, ...flags] });
 }
+
+/** A browser of this test's own with the extension in this folder: its context, and the address of the extension's root. */
+export async function extended(t, dir) {
+  // An extension needs a profile, and Playwright's own switch against extensions left out.
+  const context = await chromium.launchPersistentContext("", { executablePath: program(), ignoreDefaultArgs: ["--disable-extensions"], args: [...FLAGS, "--headless=new", `--load-extension=${dir}`] });
+  t.after(() => context.close());
+  const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
+  return [context, new URL("/", worker.url()).href];
+}

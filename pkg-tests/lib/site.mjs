@@ -15,8 +15,8 @@ export const STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-ev
 export async function site(pkg) {
   const signals = new Map();
   const asked = [];
-  // The modules among the exports: the others are files with an ending.
-  const imports = Object.fromEntries(Object.keys(pkg?.manifest.exports ?? {}).filter((e) => !e.slice(1).includes("."))
+  // The modules among the exports, those of JSON too: the others are files with an ending.
+  const imports = Object.fromEntries(Object.keys(pkg?.manifest.exports ?? {}).filter((e) => /^[^.]*(\.json)?$/.test(e.slice(1)))
     .map((e) => [e.replace(/^\./, "lodger"), `/lodger/${pkg.entry(e)}`]));
   const pages = new Map();
   const roots = [["/lodger/", pkg?.dir], ["/modules/", pkg?.dir], ["/consumers/", path.join(ROOT, "consumers")], ["/work/", path.join(ROOT, ".work")], ["/", path.join(ROOT, "pages")]];

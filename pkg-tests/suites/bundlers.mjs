@@ -6,8 +6,7 @@ import { spawn } from "node:child_process";
 import http from "node:http";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { chromium } from "playwright-core";
-import { FLAGS, program } from "../lib/browser.mjs";
+import { extended } from "../lib/browser.mjs";
 import { consumer, exists, files, ROOT, sh, WORK } from "../lib/package.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -114,15 +113,6 @@ async function pagesOf(out, { named }) {
 }
 
 const address = (page, host, route) => `${page}?host=${host}&model=${encodeURIComponent(route.base)}`;
-
-/** A browser with the extension in this folder, and the address of its root. */
-async function loaded(t, dir) {
-  // An extension needs a profile, and Playwright's own switch against extensions left out.
-  const context = await chromium.launchPersistentContext("", { executablePath: program(), ignoreDefaultArgs: ["--disable-extensions"], args: [...FLAGS, "--headless=new", `--load-extension=${dir}`] });
-  t.after(() => context.close());
-  const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
-  return [context, new URL("/", worker.url()).href];
-}
 
 /** A program that serves the shop; gives the address that it prints. */
 async function served(t, dir, [command, ...args]) {
@@ -313,7 +303,7 @@ export default function (test) {
   test("an extension: the panel of its guide, and what it keeps", async (t) => {
     const dir = await consumer(t.env.pkg, "built-by-panel", ["extension", "panel"]);
     await sh(vite("vite")[0], [...viteBuild("vite").slice(1)], { cwd: dir, env: environment("production"), timeout: 240_000 });
-    const [context, root] = await loaded(t, dir);
+    const [context, root] = await extended(t, dir);
     const page = await context.newPage();
     await page.goto(`${root}dist/index.html`);
     await page.click("#send:enabled");
@@ -349,7 +339,7 @@ export default function (test) {
   test("an extension: its side panel, in the page and in a worker", async (t) => {
     const how = { build: script, folders: ["esbuild", "extension"] };
     const dir = await built(t, "extension", how);
-    const [context, root] = await loaded(t, dir);
+    const [context, root] = await extended(t, dir);
     const names = await namesOf(t.env.pkg);
     for (const [at, host, early] of await pagesOf(path.join(dir, "dist"), how)) {
       const route = await t.raw(...sale());

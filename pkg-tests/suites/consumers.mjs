@@ -2,12 +2,11 @@
 // in Node and its test runners, in TypeScript. The package itself, as the linters of packages see it.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import http from "node:http";
 import path from "node:path";
-import { Readable } from "node:stream";
 import { consumer, files, ROOT, sh, WORK } from "../lib/package.mjs";
 import { anchors, links } from "../lib/pages.mjs";
 import { STRICT_CSP } from "../lib/site.mjs";
+import { mcp } from "../servers/mcp.mjs";
 import { message } from "../servers/sse.mjs";
 
 const bin = (name) => path.join(ROOT, "node_modules", ".bin", name);
@@ -325,40 +324,6 @@ export default function (test) {
   test("are the types wrong?", async (t) => {
     await sh(process.execPath, [bin("attw"), t.env.pkg.tgz, "--profile", "esm-only", "--exclude-entrypoints", "./lodger.wasm", "--no-emoji", "--format", "ascii"]);
   });
-}
-
-const CORS = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-expose-headers": "*" };
-/** The smallest PNG there is. */
-const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
-
-/** An MCP server for pages of other origins, by the official SDK. `calls`: what its tools were asked; `versions`: of the protocol, by the clients. */
-async function mcp(t) {
-  const [{ McpServer, createMcpHandler }, { z }] = await Promise.all([import("@modelcontextprotocol/server"), import("zod")]);
-  const [calls, versions] = [[], new Set()];
-  const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: "orders", version: "1.0.0" });
-    server.registerTool("draw_chart", { description: "Draws a chart.", inputSchema: z.object({ of: z.string() }), annotations: { readOnlyHint: true, openWorldHint: false } }, async ({ of }) => {
-      calls.push(`draw_chart ${of}`);
-      return { content: [{ type: "text", text: `the ${of} of 2026` }, { type: "image", data: DOT, mimeType: "image/png" }] };
-    });
-    server.registerTool("cancel_order", { title: "Cancel the order", description: "Cancels an order.", inputSchema: z.object({ id: z.string() }) }, async ({ id }) => {
-      calls.push(`cancel_order ${id}`);
-      return { isError: id === "none", content: [{ type: "text", text: id === "none" ? "there is no such order" : `order ${id} is cancelled` }] };
-    });
-    return server;
-  });
-  const server = http.createServer(async (request, response) => {
-    if (request.method === "OPTIONS") return response.writeHead(204, CORS).end();
-    if (request.headers["mcp-protocol-version"]) versions.add(request.headers["mcp-protocol-version"]);
-    const body = request.method === "POST" ? Readable.toWeb(request) : undefined;
-    const answer = await handler.fetch(new Request(`http://${request.headers.host}${request.url}`, { method: request.method, headers: request.headers, body, duplex: "half" }));
-    response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...CORS });
-    if (answer.body) Readable.fromWeb(answer.body).pipe(response);
-    else response.end();
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  t.after(async () => { await handler.close(); server.closeAllConnections(); await new Promise((done) => server.close(done)); });
-  return { url: `http://127.0.0.1:${server.address().port}/mcp`, calls, versions };
 }
 
 /** Where the site has this app as Vite builds it. */

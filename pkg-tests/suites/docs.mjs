@@ -3,13 +3,17 @@
 // An `html` block is a page in Chromium, and the named blocks of a start page are an app that its framework builds. What
 // such a page shows is the `text` block under it. A `js` block is checked against the package's types; with a `text` block under it
 // it runs too, and that is what it logs. `http` are the headers of the page in the next block. `json` is JSON. A block whose
-// name is a file in `consumers/` is that file. Rust is compiled by the crate. `LODGER_WRITE=1` writes what was shown into the pages.
+// name is a file in `consumers/` is that file. With a `text` block under it, that is what its app shows (`BUILDS`). Model APIs and others
+// whom a page asks are `servers/standins.mjs`. Rust is compiled by the crate. `LODGER_WRITE=1` writes what was shown into the pages.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
 import ts from "typescript";
+import { extended } from "../lib/browser.mjs";
 import { consumer, exists, ROOT, sh, WORK } from "../lib/package.mjs";
 import { blocks, pages, prose, REPOSITORY } from "../lib/pages.mjs";
+import { mcp } from "../servers/mcp.mjs";
+import { standIns } from "../servers/standins.mjs";
 
 const KINDS = ["html", "js", "ts", "jsx", "vue", "svelte", "rust", "rs", "sh", "http", "json", "text"];
 const bin = (name) => path.join(ROOT, "node_modules", ".bin", name);
@@ -25,12 +29,49 @@ const APPS = {
   "docs/start/next.md": { folder: "start-next", build: nextBuilt },
 };
 
+/**
+ * The blocks that are files in `consumers/` and show something: the folders of the app, and how it is built. `open`: how the page is
+ * reached, if not by its file alone; `waits`: its button does nothing before a script has set its form.
+ */
+const BUILDS = {
+  "consumers/use-chat/src/main.jsx": { folders: ["use-chat"], build: viteBuilt("@vitejs/plugin-react", "default") },
+  "consumers/assistant-ui/src/main.jsx": { folders: ["assistant-ui"], build: viteBuilt("@vitejs/plugin-react", "default") },
+  "consumers/mcp/main.js": { folders: ["mcp"], build: viteBuilt(), open: async (t, out) => tab(t, out, `?mcp=${encodeURIComponent((await mcp(t)).url)}`), waits: true },
+  "consumers/panel/panel.js": { folders: ["extension", "panel"], build: viteBuilt(), open: panel },
+  "consumers/hello/main.js": { folders: ["hello"], build: viteBuilt() },
+  "consumers/esbuild/build.mjs": { folders: ["hello", "esbuild"], build: built("build.mjs") },
+  "consumers/rollup/build.mjs": { folders: ["hello", "rollup"], build: built("build.mjs") },
+  "consumers/vite7/vite.config.js": { folders: ["hello", "vite7"], build: built(path.join(ROOT, "node_modules", "vite7", "bin", "vite.js"), "build", "--base", "./") },
+};
+
 function viteBuilt(plugin, name) {
   return async (dir) => {
-    const [{ build }, { [name]: made }] = await Promise.all([import("vite"), import(plugin)]);
-    await build({ root: dir, base: "./", configFile: false, logLevel: "error", plugins: [made()] });
+    const { build } = await import("vite");
+    await build({ root: dir, base: "./", configFile: false, logLevel: "error", plugins: plugin ? [(await import(plugin))[name]()] : [] });
     return path.join(dir, "dist");
   };
+}
+
+function built(...script) {
+  return async (dir) => {
+    await sh(process.execPath, script, { cwd: dir, env: { ...process.env, NODE_ENV: "production" }, timeout: 90_000 });
+    return path.join(dir, "dist");
+  };
+}
+
+/** A tab on the page that was built. */
+function tab(t, out, query = "") {
+  t.env.site.serve("/favicon.ico", "", {}, "image/x-icon");
+  return t.tab({ path: `/work/${path.relative(WORK, out)}/index.html${query}`, wait: false });
+}
+
+/** The same page as that of an extension. */
+async function panel(t, out) {
+  const [context, root] = await extended(t, path.dirname(out));
+  const page = await context.newPage();
+  page.on("pageerror", (error) => t.errors.push(String(error?.stack ?? error)));
+  await page.goto(`${root}${path.basename(out)}/index.html`);
+  return page;
 }
 
 async function nextBuilt(dir) {
@@ -38,14 +79,18 @@ async function nextBuilt(dir) {
   return path.join(dir, "out");
 }
 
-/** The lines that a person sees, without those of the controls. */
+/** The lines that a person sees, without the buttons. */
 const shown = (page) => page.evaluate(() => {
-  const controls = new Set([...document.querySelectorAll("button")].map((button) => button.innerText.trim()));
-  return document.body.innerText.split("\n").map((line) => line.trim()).filter((line) => line && !controls.has(line));
+  const buttons = [...document.querySelectorAll("button")].map(({ style }) => [style, style.display]);
+  for (const [style] of buttons) style.display = "none";
+  const lines = document.body.innerText.split("\n").map((line) => line.trim()).filter(Boolean);
+  for (const [style, display] of buttons) style.display = display;
+  return lines;
 });
 
-/** Presses what the page says, and waits until the page shows what is written under it; in a writing run until it stands still. */
-async function use(page, { press, output }, handled) {
+/** Types and presses what the page says, and waits until it shows what is written under it; in a writing run until it stands still. */
+async function use(page, { type, press, output }, handled) {
+  if (type) await page.getByRole("textbox").last().fill(type, { timeout: 30_000 });
   for (const name of press) {
     const button = page.getByRole("button", { name, exact: true });
     await button.waitFor({ state: "visible", timeout: 30_000 });
@@ -56,7 +101,7 @@ async function use(page, { press, output }, handled) {
   const until = Date.now() + (process.env.LODGER_WRITE ? 3_000 : 20_000);
   for (;;) {
     const seen = await shown(page);
-    if (JSON.stringify(seen) === JSON.stringify(wanted)) return;
+    if (wanted.length && JSON.stringify(seen) === JSON.stringify(wanted)) return;
     if (Date.now() > until) return said(output, seen, wanted);
     await page.waitForTimeout(50);
   }
@@ -127,6 +172,14 @@ function strayLine(code) {
   return app && !app.entered ? code.split("\n").at(-1) : undefined;
 }
 
+/** A block as a script of a page: what it imports beside the package comes with it. */
+async function script({ code }) {
+  if (!/^import .* from "(?!lodger)/m.test(code)) return code;
+  const { build } = await import("esbuild");
+  const { outputFiles } = await build({ stdin: { contents: code, resolveDir: ROOT }, bundle: true, write: false, format: "esm", external: ["lodger", "lodger/*"], logLevel: "error" });
+  return outputFiles[0].text;
+}
+
 /** What the compiler says of these blocks, each a module of its own beside what `data/docs.d.ts` declares of the reader's page. */
 async function typed(pkg, name, list) {
   const dir = await consumer(pkg, name, ["types"]);
@@ -170,8 +223,8 @@ export default async function (test) {
       if (kind === "rs") return !isPiece(block.code, example);
       // What it shows is what those tests wait for, there with the role before it.
       if (kind === "sh") return output && !output.code.split("\n").every((line) => tested.includes(`: ${line}"`));
+      if (isFile({ name })) return output && !(name in BUILDS);
       if (["vue", "svelte", "jsx"].includes(kind)) return !(page in APPS && name) && kind !== "jsx";
-      if (isFile({ name })) return false;
       if (kind === "html") return !output && /<script type="module"/.test(block.code);
       return !KINDS.includes(kind);
     });
@@ -222,9 +275,10 @@ export default async function (test) {
     assert.deepEqual((await typed(t.env.pkg, "docs-wrong", wrong)).map((fault) => fault.split(": ")[0]), ["here:1", "here:3"]);
   });
 
-  for (const block of found.filter(({ kind, output }) => kind === "js" && output)) {
+  for (const block of found.filter((block) => block.kind === "js" && block.output && !isFile(block))) {
     test(`${place(block)}: what it logs`, async (t) => {
-      const at = t.env.site.serve(`/docs-block-${found.indexOf(block)}.js`, block.code, {}, "text/javascript; charset=utf-8");
+      const at = t.env.site.serve(`/docs-block-${found.indexOf(block)}.js`, await script(block), {}, "text/javascript; charset=utf-8");
+      await standIns(t);
       const page = await t.tab();
       const seen = await page.evaluate(async (at) => {
         const lines = [];
@@ -247,12 +301,22 @@ export default async function (test) {
       const code = `${/^<!doctype html>\n/.exec(block.code) ?? ""}${imports}${block.code.replace(/^<!doctype html>\n/, "")}`.replace("anthropic.NUMBER", room.replace(/\.wasm$/, ""));
       const at = site.serve(`/docs-page-${found.indexOf(block)}.html`, code, headers);
       const lost = [];
+      await standIns(t);
       const page = await t.tab({ path: "/blank.html", wait: false });
       page.on("response", (response) => { if (response.status() >= 400) lost.push(response.url()); });
       await page.goto(site.url + at);
       if (block.output) await use(page, block, true);
       else await page.waitForLoadState("networkidle");
       assert.deepEqual(lost, []);
+      assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+    });
+  }
+
+  for (const block of found.filter((block) => isFile(block) && block.output)) {
+    test(`${place(block)}: what its app shows`, async (t) => {
+      const { folders, build, open = tab, waits = false } = BUILDS[block.name];
+      const page = await open(t, await build(await consumer(t.env.pkg, `docs-${folders.join("-")}`, folders)));
+      await use(page, block, waits);
       assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
     });
   }
@@ -265,10 +329,7 @@ export default async function (test) {
         await fs.mkdir(path.dirname(path.join(dir, name)), { recursive: true });
         await fs.writeFile(path.join(dir, name), `${code}\n`);
       }
-      t.env.site.serve("/favicon.ico", "", {}, "image/x-icon");
-      const out = await build(dir);
-      const tab = await t.tab({ path: `/work/${path.relative(WORK, out)}/index.html`, wait: false });
-      await use(tab, parts.find(({ output }) => output), false);
+      await use(await tab(t, await build(dir)), parts.find(({ output }) => output), false);
       assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
     });
   }
