@@ -45,7 +45,7 @@ export async function suites(base, { only = "", shots, speed = false } = {}) {
 
 /** `SHOWN` in Chromium with the host in a worker, and in Firefox, which one lane has, with the host in the page and in a worker. */
 async function again(base, only, picture) {
-  const found = [{ name: "worker", longest: 10, hosts: ["worker"], come: visit }, { name: "firefox", longest: 120, together: true, hosts: ["page", "worker"], come: visitFirefox }];
+  const found = [{ name: "worker", longest: 10, hosts: ["worker"], come: visit }, { name: "firefox", longest: 55, together: true, hosts: ["page", "worker"], come: visitFirefox }];
   const at = { page: base, worker: new URL("?host=worker", base).href };
   for (const suite of found) suite.tests = [];
   for (const [theme, titles] of Object.entries(SHOWN)) {
