@@ -12,6 +12,9 @@ const LAUNCH = {
   firefox: () => ({ executablePath: firefox, browser: "firefox" }),
 };
 
+/** Starts this browser. `more`: what else Puppeteer is told. */
+export const launch = (name, more) => puppeteer.launch({ ...LAUNCH[name](), ...more });
+
 /** Waits until a page's helpers are there. Not by frames: a page behind another one paints none. */
 export async function loaded(page) {
   await page.waitForFunction(() => globalThis.ready || globalThis.broken, { polling: 50, timeout: 60_000 });
@@ -22,7 +25,7 @@ export async function loaded(page) {
 /** Gives a function that opens a test page in a context of its own in this browser, which lives as long as its lane. */
 export async function puppets(t, name) {
   const launched = (t.env.puppets ??= new Map());
-  if (!launched.has(name)) launched.set(name, await puppeteer.launch(LAUNCH[name]()));
+  if (!launched.has(name)) launched.set(name, await launch(name));
   const context = await launched.get(name).createBrowserContext();
   t.after(() => context.close());
   return async ({ path = "/blank.html", init } = {}) => {

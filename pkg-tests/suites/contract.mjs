@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { checkRun, ofRun } from "../lib/events.mjs";
+import { onBothHosts } from "../lib/tabs.mjs";
 import { drop, gate, plain, stream } from "../servers/raw.mjs";
 import { errorBody, message } from "../servers/sse.mjs";
 
@@ -12,6 +13,8 @@ const RUNNING = { lifecycle: "Running", is_streaming: false };
 
 export default function (test) {
   module(test);
+  clock(test);
+  onBothHosts(test, partial);
   for (const host of ["page", "worker"]) {
     const both = (title, body) => test(`${title} [${host}]`, async (t) => {
       const page = await t.tab();
@@ -253,30 +256,6 @@ function module(test) {
     assert.equal(seen.other.code, "invalid_config");
   });
 
-  // In a worker there is none to be given.
-  test("a clock that gives no time opens nothing; one that gives none later is gone on without", async (t) => {
-    const page = await t.tab();
-    const seen = await page.evaluate(async () => {
-      const throws = () => { throw new TypeError("no clock"); };
-      const clocks = { throws, nothing: () => {}, text: () => "1", date: () => new Date(), endless: () => Infinity, none: () => NaN, large: () => 1n, late: async () => 1, number: 5, zero: null };
-      const refused = [];
-      for (const [name, now] of Object.entries(clocks)) refused.push([name, await T.refused(() => lodger.openWorkspace(`clock ${name}`, { now }))]);
-      let time = () => Date.now();
-      const ws = await lodger.openWorkspace("w", { now: () => time() });
-      await ws.startAgent({ provider: scriptedModel([{ tool: "get_page_tree" }, "One.", "Two."]) });
-      const said = [];
-      for (const broken of [throws, clocks.none]) {
-        time = broken;
-        said.push((await ws.run("Go")).text);
-      }
-      const times = (await ws.history()).map(({ createdAt }) => createdAt);
-      return { refused, said, ordered: times.every((time, at) => Number.isSafeInteger(time) && time >= (times[at - 1] ?? 1)), near: Math.abs(times.at(-1) - Date.now()) < 60_000 };
-    });
-    assert.equal(seen.refused.length, 10);
-    for (const [name, { code, message, isError, ...error }] of seen.refused) assert.deepEqual([error.name, code, isError, /now/.test(message)], ["LodgerError", "invalid_config", true, true], `${name}: ${message}`);
-    assert.deepEqual([seen.said, seen.ordered, seen.near], [["One.", "Two."], true, true]);
-  });
-
   test("invoke acts on the workspace that was opened last", async (t) => {
     const page = await t.tab();
     const seen = await page.evaluate(async () => {
@@ -309,6 +288,32 @@ function module(test) {
     assert.equal(seen.error, "workspace_deleted");
     assert.deepEqual(seen.names, []);
     assert.deepEqual(seen.again, []);
+  });
+}
+
+export function clock(test) {
+  // In a worker there is none to be given.
+  test("a clock that gives no time opens nothing; one that gives none later is gone on without", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const throws = () => { throw new TypeError("no clock"); };
+      const clocks = { throws, nothing: () => {}, text: () => "1", date: () => new Date(), endless: () => Infinity, none: () => NaN, large: () => 1n, late: async () => 1, number: 5, zero: null };
+      const refused = [];
+      for (const [name, now] of Object.entries(clocks)) refused.push([name, await T.refused(() => lodger.openWorkspace(`clock ${name}`, { now }))]);
+      let time = () => Date.now();
+      const ws = await lodger.openWorkspace("w", { now: () => time() });
+      await ws.startAgent({ provider: scriptedModel([{ tool: "get_page_tree" }, "One.", "Two."]) });
+      const said = [];
+      for (const broken of [throws, clocks.none]) {
+        time = broken;
+        said.push((await ws.run("Go")).text);
+      }
+      const times = (await ws.history()).map(({ createdAt }) => createdAt);
+      return { refused, said, ordered: times.every((time, at) => Number.isSafeInteger(time) && time >= (times[at - 1] ?? 1)), near: Math.abs(times.at(-1) - Date.now()) < 60_000 };
+    });
+    assert.equal(seen.refused.length, 10);
+    for (const [name, { code, message, isError, ...error }] of seen.refused) assert.deepEqual([error.name, code, isError, /now/.test(message)], ["LodgerError", "invalid_config", true, true], `${name}: ${message}`);
+    assert.deepEqual([seen.said, seen.ordered, seen.near], [["One.", "Two."], true, true]);
   });
 }
 
@@ -1076,15 +1081,19 @@ function tools(both) {
     assert.match(seen.history, /Half/);
     assert.doesNotMatch(seen.history, /of it/);
   });
+}
 
-  both("a part of an answer (206) is none", async (t, page) => {
-    const seen = await page.evaluate(async () => {
-      const ws = await T.open();
+/** Whose server sends a part where all was asked for. */
+export function partial(on) {
+  on("a part of an answer (206) is none", async (t, host) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async (host) => {
+      const ws = await lodger.openWorkspace("w", { host });
       const fetch = async () => new Response('event: message_stop\ndata: {"type":"message_stop"}\n\n', { status: 206, headers: { "content-type": "text/event-stream" } });
       await ws.startAgent({ provider: { kind: "anthropic", apiKey: "sk-ant-mine", model: "m", fetch } });
       const { error, outcome, status } = await (await ws.sendMessage("Go.")).result;
       return T.plain({ error, outcome, status });
-    });
+    }, host);
     assert.deepEqual([seen.error.code, seen.error.retryable], ["protocol", false]);
     assert.match(seen.error.message, /part of the answer.*\(HTTP 206\)/);
   });

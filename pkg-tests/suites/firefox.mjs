@@ -1,6 +1,8 @@
 // In Firefox: two tabs, as `tabs.mjs` and `crowd.mjs` show them in Chromium, in short. The attacks, and a part of the hostile texts. How
 // the marks of text from outside last, and the questions: about a page that is emptied, for which text leave counts, how often for a
-// destination. Files that come in or are run again, honest and hostile; a head that is gone. A package on another origin.
+// destination. In which words it is asked, and what is granted for how long. What is too large, with the usual limits and with small ones.
+// A part of an answer, a clock that gives no time, ids with signs that nobody sees, what the record speaks of. Files that come in or are run
+// again, honest and hostile; a head that is gone. A package on another origin.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
 import { opened, used } from "../lib/lost.mjs";
@@ -11,17 +13,22 @@ import { message } from "../servers/sse.mjs";
 import { attacks } from "./attacks.mjs";
 import { foreign } from "./bundlers.mjs";
 import { busy, first, made } from "./carry.mjs";
+import { clock, partial } from "./contract.mjs";
 import { headGone } from "./damage.mjs";
 import { sample } from "./injection.mjs";
 import { betweenTabs } from "./keys.mjs";
-import { usual } from "./limits.mjs";
-import { bound, cut, destinations, emptied, origins } from "./permission.mjs";
+import { small, tabs, usual } from "./limits.mjs";
+import { bound, cut, destinations, emptied, explained, grants, origins } from "./permission.mjs";
+import { hidden, records } from "./sessions.mjs";
 
 // They share a Firefox.
 export const together = true;
 
 export default function (test) {
-  onBothHosts((title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options }), viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, first, made, busy, headGone, foreign);
+  const on = (title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options });
+  onBothHosts(on, viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, first, made, busy, headGone, foreign);
+  onBothHosts(on, explained, grants, small, tabs, partial, hidden, records);
+  clock(on);
 }
 
 export function viewer(on) {

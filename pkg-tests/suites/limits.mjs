@@ -116,7 +116,7 @@ export function usual(on) {
 
 const SMALL = { answerBytes: 4_000, argumentBytes: 500, callsPerAnswer: 3, messageBytes: 3_000, resultBytes: 2_000 };
 
-function small(on) {
+export function small(on) {
   for (const [title, blocks, message] of [
     ["text", () => [`${"x".repeat(1_000)} `.repeat(6)], "the model's answer has more than 4000 bytes"],
     ["arguments", (row) => [{ tool: "note", args: { a: "x".repeat(600) }, id: row.id(1) }], "a tool call of the model has more than 500 bytes"],
@@ -170,7 +170,7 @@ function small(on) {
   });
 }
 
-function tabs(on) {
+export function tabs(on) {
   on("a following tab refuses its own, and posts nothing of it", async (t, host) => {
     const a = await open(t, host, { limits: SMALL });
     await a.evaluate(() => ws.startAgent({ provider: { kind: "custom", stream: () => ["Here."] } }));
@@ -181,7 +181,7 @@ function tabs(on) {
     const error = await b.evaluate(() => T.refused(() => ws.sendMessage("big".repeat(1_000))));
     assert.deepEqual([error.code, error.message], ["too_large", "sendMessage has more than 500 bytes."]);
     assert.equal(await b.evaluate(async () => (await ws.run("little")).text), "Here.");
-    await c.waitForFunction(() => heard.some((text) => text.includes("little")));
+    await c.evaluate(async () => { while (!heard.some((text) => text.includes("little"))) await T.turn(); });
     assert.deepEqual(await c.evaluate(() => heard.filter((text) => text.includes("bigbig"))), []);
   });
 }

@@ -281,7 +281,7 @@ function reloads(test) {
 
 // ------------------------------------------------------------------ grants
 
-function grants(on) {
+export function grants(on) {
   on("what is always allowed: listed, kept over a reload, revoked", async (t, host) => {
     const route = await shop(t);
     const page = await t.tab({ init: inHost(host) });
@@ -971,7 +971,7 @@ const WORDS = [
 /** What a person has to know beside a tool's own words. */
 const OUTSIDE = "The conversation holds text from outside, which may have asked for it.";
 
-function explained(on) {
+export function explained(on) {
   on("a question has the tool's own words, or its title or name as a question; a warning about text from outside stands beside them", async (t, host) => {
     const page = await t.tab();
     const words = WORDS.map(([, { title, explanation }]) => [title, explanation && String(explanation)]);

@@ -324,7 +324,7 @@ function full(test) {
 }
 
 /** What nobody sees, or what turns a line around, would make one id look like another. */
-function hidden(on) {
+export function hidden(on) {
   on("no session has an id with signs that nobody sees, by whatever command", async (t, host) => {
     const route = await t.raw(message("Hi."));
     const page = await tab(t, route.base, { host });

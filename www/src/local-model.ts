@@ -4,6 +4,7 @@
 // others: running it (`lodger/wllama`, loaded with the first message), and saying how far it is (`onProgress`).
 import type { CustomProvider, ModelCatalog } from "lodger";
 import type { WllamaEngine } from "lodger/wllama";
+import { letPass } from "./workers.ts";
 
 const folder = document.querySelector<HTMLMetaElement>('meta[name="local-model"]')?.content;
 
@@ -15,16 +16,11 @@ const ID = "SmolLM2-135M";
 /** What is known of it: a limit in dollars is no reason against a model that costs nothing. */
 export const LOCAL_FACTS: ModelCatalog = { custom: { [ID]: { price: [0, 0] } } };
 
-/** The engine makes its worker from a text, under an address of this page that begins with `blob:`. */
-interface Policies {
-  createPolicy(name: "default", rules: { createScriptURL(url: string): string | null }): unknown;
-}
-
 let provider: Promise<CustomProvider> | undefined;
 
 async function make(onProgress: (part: number) => void): Promise<CustomProvider> {
-  const { trustedTypes } = globalThis as { trustedTypes?: Policies };
-  trustedTypes?.createPolicy("default", { createScriptURL: (url) => (url.startsWith(`blob:${location.origin}/`) ? url : null) });
+  // The engine makes its worker from a text.
+  letPass(`blob:${location.origin}/`);
   const { wllama } = await import("lodger/wllama");
   const file = (name: string): string => new URL(folder + name, document.baseURI).href;
   const engine = async (): Promise<WllamaEngine> => {

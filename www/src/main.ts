@@ -16,9 +16,13 @@ import { installIcons, iconNode } from "./shell/icons.ts";
 import type { Workbench } from "./shell/workbench.ts";
 import "./shell/workbench.ts";
 import { errorInfo, sentence } from "./words.ts";
+import { letPass } from "./workers.ts";
 
-/** `?workspace=name` opens another one. */
-const name = new URLSearchParams(location.search).get("workspace") || "notes";
+/** `?workspace=name` opens another one, `?host=worker` has its agent in a worker. */
+const asked = new URLSearchParams(location.search);
+const name = asked.get("workspace") || "notes";
+const host = asked.get("host") === "worker" ? "worker" : "page";
+if (host === "worker") letPass(new URL("./lodger/worker.js", document.baseURI).href);
 
 installIcons();
 const settings = new Settings();
@@ -27,7 +31,7 @@ void start();
 async function start(storage?: "memory"): Promise<void> {
   let workspace: Workspace;
   try {
-    workspace = await openWorkspace(name, storage ? { storage } : {});
+    workspace = await openWorkspace(name, storage ? { host, storage } : { host });
   } catch (error) {
     failed(error);
     return;

@@ -36,9 +36,11 @@ export async function innocent({ page, wrongs }) {
   assert.deepEqual([...wrongs, ...violations], []);
 }
 
-/** The page, ready. */
+/** The page, ready. Where its agent's host is says the query of `base`, whatever the path. */
 export async function open(page, base, path = "/") {
-  await page.goto(new URL(path, base).href);
+  const url = new URL(path, base);
+  for (const [name, value] of new URL(base).searchParams) url.searchParams.set(name, value);
+  await page.goto(url.href);
   await page.getByTestId("conversation-panel").waitFor();
   await page.locator("[data-testid=conversation-panel]:not([data-status=loading])").waitFor();
 }

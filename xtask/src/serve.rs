@@ -21,13 +21,15 @@ const POLICY_OF_DOCUMENTS: &str = "default-src 'self'; script-src 'self' 'unsafe
      img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'";
 
 /// What a page with Lodger needs at least. `connect-src` is open because a person may type any base URL. An example is
-/// one file, with its script and its style in it. The engine of a local model is a worker that it makes from a text.
+/// one file, with its script and its style in it. The engine of a local model is a worker that it makes from a text. A page
+/// lets the address of a worker pass in its default policy.
 fn policy(target: &str, local_model: bool) -> String {
     if target.starts_with("/docs/") {
         return POLICY_OF_DOCUMENTS.into();
     }
     let inline = if target.starts_with("/examples/") { " 'unsafe-inline'" } else { "" };
-    let (blob, default) = if local_model { (" blob:", " default") } else { ("", "") };
+    let blob = if local_model { " blob:" } else { "" };
+    let default = if local_model || target.contains("host=worker") { " default" } else { "" };
     format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{inline}; style-src 'self'{inline}; worker-src 'self'{blob}; \
          connect-src *; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; \
@@ -240,6 +242,12 @@ mod tests {
             policy(target, false).contains("script-src 'self' 'wasm-unsafe-eval' 'unsafe-inline';")
         };
         assert!(inline("/examples/own-tool.html") && !inline("/") && !inline("/index.html?/examples/"));
+    }
+
+    #[test]
+    fn a_page_whose_agent_is_in_a_worker_may_have_a_default_policy_and_no_other_page_may() {
+        let default = |target: &str| policy(target, false).contains("lodger default 'allow");
+        assert!(default("/?host=worker") && !default("/") && !default("/?workspace=worker"));
     }
 
     #[test]

@@ -301,7 +301,7 @@ pub static SUITES: [Suite; 17] = [
         count: Count::Last,
         // It speaks to the servers of the package's tests.
         reads: &[CRATE, PACKAGE, &["www", "pkg-tests"]],
-        by: &[Program::Rust, Program::Node, Program::Chromium, Program::WebKit],
+        by: &[Program::Rust, Program::Node, Program::Chromium, Program::Firefox, Program::WebKit],
         work: workbench,
         ..CHECK
     },
@@ -474,7 +474,10 @@ fn package(project: &Project, effort: Effort, which: &[&str]) -> Result<Work> {
 fn workbench(project: &Project, _: Effort) -> Result<Work> {
     demo::make(project)?;
     tools::chromium()?;
+    tools::firefox_alone()?;
     tools::webkit()?;
+    // What drives Firefox is among them.
+    npm_ci(&project.root.join("pkg-tests"))?;
     let test = npm(&project.root.join("www")).args(["test", "--silent"]);
     Ok(Work::Watch(test.env("LODGER_DEMO_URL", demo::started(project, None)?)))
 }
