@@ -196,7 +196,7 @@ export default function (test) {
     const seen = await page.evaluate(async () => {
       const ws = await lodger.openWorkspace("w", { pageTools: false });
       const words = (text) => text.match(/.{1,4}/gs);
-      const pieces = async function* (request) { const said = request.messages.at(-1).content; for (const text of words(said.startsWith("list") ? '{"value":["red","blue"]}' : 'Here: {"name":"Ann \\u00e9","sizes":[1,23],"ok":true} Done.')) { yield text; await new Promise((resolve) => setTimeout(resolve)); } };
+      const pieces = async function* (request) { const said = request.messages.at(-1).content; for (const text of words(said.startsWith("list") ? '{"value":["red","blue"]}' : 'Here:\n```json\n{"name":"Ann \\u00e9","sizes":[1,23],"ok":true}\n```')) { yield text; await new Promise((resolve) => setTimeout(resolve)); } };
       await ws.startAgent({ provider: { kind: "custom", stream: pieces } });
       const all = async (text, schema) => {
         const run = await ws.sendMessage(text, { schema });

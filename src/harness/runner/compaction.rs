@@ -103,13 +103,13 @@ impl Runner {
     pub(super) fn before_call(&mut self, core: &mut Core, session: &str, run: &str) -> First {
         let Some((config, asking)) = self.config_of(core, session, run) else { return First::Call };
         let Some(folded) = core.session(session) else { return First::Call };
-        if asking.summarizes {
-            return First::Call;
-        }
         let asked = asking.compacts && !asking.summed_up;
         let remembers = Memory::of(runs_of(folded, run)).summary.is_some();
-        if (asked || remembers) && self.help != Help::Here {
+        if (asked || remembers || asking.summarizes) && self.help != Help::Here {
             return self.call_for_help();
+        }
+        if asking.summarizes {
+            return First::Call;
         }
         if !asked && config.compaction.is_none() {
             return First::Call;

@@ -77,7 +77,12 @@ impl Runner {
         let AtHand { session, transcripts, .. } = core.sessions.get_mut(session).ok_or_else(gone)?;
         peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
+        let helped = || match self.help {
+            Help::Here => Ok(()),
+            _ => Err(ErrorInfo::absent("what makes a conversation shorter did not load")),
+        };
         if asking.summarizes {
+            helped()?;
             let asked = summary_question(config, session, transcripts, run, peer);
             return asked.ok_or_else(gone);
         }
@@ -103,8 +108,8 @@ impl Runner {
             None => ("", session.runs.as_slice()),
         };
         if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session, runs)) {
-            if self.help != Help::Here && Memory::of(runs).summary.is_some() {
-                return Err(ErrorInfo::absent("what makes a conversation shorter did not load"));
+            if Memory::of(runs).summary.is_some() {
+                helped()?;
             }
             let mut transcript = Transcript::new(peer, session, runs);
             if let Some(before) = transcripts.remove(key) {

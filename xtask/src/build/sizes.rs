@@ -15,20 +15,20 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 258_000),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 285_000),
+    ("with a tool, on Anthropic", &["anthropic"], 264_600),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 291_600),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
-const LATER: [(&str, usize); 29] = [
+const LATER: [(&str, usize); 30] = [
     ("anthropic", 4_320),
     ("carry", 19_200),
     ("chat", 5_910),
-    ("memory", 6_000),
-    ("more", 19_350),
+    ("memory", 4_810),
+    ("more", 19_940),
     ("pages", 25_400),
-    ("past", 82_950),
+    ("past", 85_750),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),
@@ -36,6 +36,7 @@ const LATER: [(&str, usize); 29] = [
     ("client/foreign.js", 2_300),
     ("client/html.js", 1_590),
     ("client/lost.js", 240),
+    ("client/partial.js", 1_080),
     ("client/root.js", 420),
     ("client/search.js", 760),
     ("client/session-files.js", 2_480),
