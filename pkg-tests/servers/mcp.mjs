@@ -7,7 +7,7 @@ const CORS = { "access-control-allow-origin": "*", "access-control-allow-headers
 /** The smallest PNG there is. */
 const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
 
-/** Starts one, for this test. `calls`: what its tools were asked; `versions`: of the protocol, by the clients. */
+/** Starts one. It ends with this test. `calls`: what its tools were asked; `versions`: of the protocol, by the clients. */
 export async function mcp(t) {
   const [{ McpServer, createMcpHandler }, { z }] = await Promise.all([import("@modelcontextprotocol/server"), import("zod")]);
   const [calls, versions] = [[], new Set()];

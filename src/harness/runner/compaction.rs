@@ -35,8 +35,8 @@ const TRIES: u32 = 3;
 /// The most that stays word for word where the page says nothing, in tokens: of the newest part, and of the person's words.
 const KEPT: u64 = 20_000;
 
-/// How many tokens the summary's own instructions have, with room to spare.
-const PROMPT: u64 = 500;
+/// How many bytes the summary's own instructions have, with room to spare.
+const PROMPT: usize = 1_500;
 
 /// Whether the room is there that makes conversations shorter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -280,7 +280,7 @@ impl Runner {
             until: until.run,
             turns,
             words: bytes(KEPT.min(usable / 8)) as u64,
-            room: bytes(usable.saturating_sub(PROMPT) / 10 * 9) as u64,
+            room: bytes(usable).saturating_sub(PROMPT).max(bytes(usable) / 2) as u64 / 10 * 9,
             used,
             window,
             instructions,

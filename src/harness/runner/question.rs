@@ -138,7 +138,7 @@ fn summary_question<'a>(
     let runs = runs_of(session, run);
     let mut summaries = runs.iter().flat_map(|run| &run.summaries);
     let summary = summaries.find(|summary| summary.run.id == run)?;
-    let (text, _) = summing::to_sum_up(runs, summary, &session.mark);
+    let text = summing::to_sum_up(runs, summary, &session.mark);
     let system = prompt::summary(summary.instructions.as_deref(), &session.mark);
     let settings = config.settings(asking.on.as_deref(), system);
     transcripts.insert(run, Transcript::asking(peer, session, text));

@@ -165,9 +165,9 @@ pub fn cut(runs: &[Run], memory: &Memory, keep: usize) -> Option<Place> {
 }
 
 /// What a model is sent that sums up a conversation from the place where its memory begins to another, in at most so many
-/// bytes. With how many of the oldest parts were left out.
-pub fn to_sum_up(runs: &[Run], summary: &Summary, mark: &str) -> (String, usize) {
-    let Some(until) = place_of(runs, &summary.until) else { return Default::default() };
+/// bytes. Where that is too little, the oldest parts are left out, and it says so.
+pub fn to_sum_up(runs: &[Run], summary: &Summary, mark: &str) -> String {
+    let Some(until) = place_of(runs, &summary.until) else { return String::new() };
     let before = Memory::of(runs);
     let mut parts = Vec::new();
     for (at, run) in runs.iter().enumerate().take(until.run + 1).skip(before.start.run) {
@@ -205,11 +205,13 @@ pub fn to_sum_up(runs: &[Run], summary: &Summary, mark: &str) -> (String, usize)
         room -= part.len();
         kept.push(part);
     }
-    let dropped = parts.len() - kept.len();
+    if kept.len() < parts.len() {
+        kept.push("[What was said before this was left out, because it is too long.]".into());
+    }
     kept.push(short(&first, summary.room / 2));
     kept.reverse();
     kept.retain(|part| !part.is_empty());
-    (find::join(&kept.iter().map(String::as_str).list(), "\n\n"), dropped)
+    find::join(&kept.iter().map(String::as_str).list(), "\n\n")
 }
 
 fn said(who: &str, text: &str) -> String {

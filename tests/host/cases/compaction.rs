@@ -228,7 +228,9 @@ fn a_request_that_is_refused_as_too_long_is_asked_again_with_less() {
     // Its own request is too long, too: it is made of less.
     let longer = page.asked.to_string().len();
     refuses(&mut page, Code::ContextLength);
-    assert!(sums_up(&page) && page.asked.to_string().len() < longer, "{longer}");
+    let asked = page.asked.to_string();
+    assert!(sums_up(&page) && asked.len() < longer, "{longer}");
+    assert!(asked.contains("[What was said before this was left out"), "{asked}");
     says(&mut page, "in short");
     assert!(!sums_up(&page) && page.asked.to_string().len() < before);
     says(&mut page, "here");
