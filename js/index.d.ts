@@ -508,6 +508,7 @@ export interface AgentConfig {
   /** The system prompt; a function is asked at the start of each run. */
   instructions?: string | (() => string | Promise<string>);
   maxOutputTokens?: number;
+  /** Not sent to a model of Anthropic's that thinks (`reasoning`): its API refuses one beside thinking. */
   temperature?: number;
   reasoning?: "off" | "low" | "medium" | "high";
   /** Members of the request body, over ours. */
