@@ -478,7 +478,7 @@ export interface ModelFacts {
   long?: readonly number[];
   /**
    * All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured` (it is held to a schema by its provider's
-   * own means). Absent: nobody knows.
+   * own means). Absent: nobody knows. Without `tools` in it, a model is told of no tools.
    */
   can?: readonly string[];
   /**

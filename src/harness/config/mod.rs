@@ -383,6 +383,11 @@ impl Config {
         Some(peer)
     }
 
+    /// Whether the model that the provider of this name is asked for may be told of tools: it is not known to call none.
+    pub fn calls_tools(&self, on: Option<&str>) -> bool {
+        self.known(on).and_then(|known| known.can(Ability::Tools)) != Some(false)
+    }
+
     /// The id of the model that the provider of this name is asked for.
     pub fn model(&self, on: Option<&str>) -> &str {
         let own = self.serving(on).and_then(Provider::model);

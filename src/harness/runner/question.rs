@@ -12,6 +12,7 @@ use crate::harness::runner::{Runner, not_configured};
 use crate::model::{Form, Peer, Settings, ToolSpec, Wire};
 use crate::prompt;
 use crate::session::Transcript;
+use crate::tools::Registry;
 use std::rc::Rc;
 
 /// What a model is asked, of each kind.
@@ -74,11 +75,13 @@ impl Runner {
         let asking = session.run(run).ok_or_else(gone)?;
         let on = asking.on.as_deref();
         let policy = session.policy_of(asking, &session.policy);
-        let mut system = prompt::system(&system, &self.setup.skills, &session.tools, &policy, &session.mark);
+        let none = Registry::new();
+        let tools = if config.calls_tools(on) { &session.tools } else { &none };
+        let mut system = prompt::system(&system, &self.setup.skills, tools, &policy, &session.mark);
         if let Some(delegate) = &asking.delegate {
             system = prompt::delegate(&system, &delegate.process);
         }
-        let mut specs = session.tools.specs(&policy);
+        let mut specs = tools.specs(&policy);
         let form = asking.prompt.output.as_ref().map(|output| {
             let (known, reasoning) = (config.known(on), config.reasoning);
             let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);
