@@ -479,10 +479,12 @@ mod tests {
             ("anthropic", "", "strict", "strict", "forced told"),
             ("openai", "", "strict", "strict", "loose"),
             ("openai-responses", "", "strict", "strict", "loose"),
+            ("openai-responses", "azure", "strict", "strict", "loose"),
             ("xai", "", "strict", "strict", "loose"),
             ("xai", "chat", "strict", "strict", "loose"),
             ("ollama", "", "loose told", "offered told", "loose told"),
             ("openai-compatible", "", "forced told", "offered told", "forced told"),
+            ("openai-compatible", "azure", "forced told", "offered told", "forced told"),
             ("openai-compatible", "openrouter", "forced told", "offered told", "forced told"),
             ("openai-compatible", "groq", "forced told", "offered told", "forced told"),
             // It thinks unless it is told not to, and then takes no order.
@@ -516,6 +518,6 @@ mod tests {
         for (kind, preset) in [("anthropic", ""), ("ollama", ""), ("openai-compatible", "openrouter")] {
             assert_eq!(means(kind, preset, neither.as_ref(), SIMPLE, false), "words told", "{kind}");
         }
-        assert_eq!(PRESETS.len(), 15);
+        assert_eq!(PRESETS.len(), 17);
     }
 }
