@@ -486,7 +486,7 @@ export interface ModelFacts {
   long?: readonly number[];
   /**
    * All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured` (it is held to a schema by its provider's
-   * own means). Absent: nobody knows.
+   * own means). Absent: nobody knows. Without `tools` in it, a model is told of no tools.
    */
   can?: readonly string[];
   /**
@@ -516,6 +516,7 @@ export interface AgentConfig {
   /** The system prompt; a function is asked at the start of each run. */
   instructions?: string | (() => string | Promise<string>);
   maxOutputTokens?: number;
+  /** Not sent to a model of Anthropic's that thinks (`reasoning`): its API refuses one beside thinking. */
   temperature?: number;
   reasoning?: "off" | "low" | "medium" | "high";
   /** Members of the request body, over ours. */
@@ -595,11 +596,15 @@ export type Provider = ModelApi | CustomProvider;
 /** A model API, asked from the page with `fetch`. Its `model` is needed for all kinds but `anthropic`. */
 export type ModelApi =
   | (ApiOptions & { kind: "anthropic"; preset?: never; model?: string })
-  | (ApiOptions & { kind: "openai" | "openai-responses" | "ollama"; preset?: never; model: string })
+  | (ApiOptions & { kind: "openai" | "ollama"; preset?: never; model: string })
+  | (ApiOptions & { kind: "openai-responses"; model: string } & ({ preset?: never } | { preset: "azure"; baseUrl: string }))
   | (ApiOptions & { kind: "xai"; /** For Chat Completions in place of Responses. */ preset?: "chat"; model: string })
-  | (ApiOptions & { kind: "openai-compatible"; model: string } & ({ preset: Preset } | { preset?: undefined; baseUrl: string }));
-/** Where the server of an `openai-compatible` provider is, and its habits. */
-export type Preset = "openrouter" | "groq" | "deepseek" | "mistral" | "lmstudio" | "llamacpp" | "vllm" | "ollama";
+  | (ApiOptions & { kind: "openai-compatible"; model: string } & ({ preset: Exclude<Preset, "azure"> } | { preset?: "azure" | undefined; baseUrl: string }));
+/**
+ * Where the server of an `openai-compatible` provider is, and its habits. For `azure`, here and with `openai-responses`, `baseUrl` is the
+ * endpoint of the resource (`https://….openai.azure.com`), and `model` the name of a deployment.
+ */
+export type Preset = "azure" | "openrouter" | "groq" | "deepseek" | "mistral" | "lmstudio" | "llamacpp" | "vllm" | "ollama";
 
 /** A model API of which no model has to be chosen yet: what `keys` takes. */
 export type UnchosenApi = ApiOptions & { kind: ModelApi["kind"]; preset?: Preset | "chat"; model?: string };
@@ -626,7 +631,7 @@ export interface ApiOptions {
   baseUrl?: string;
   /** Allows a base URL with `http:` that is not this machine. */
   allowHttp?: boolean;
-  /** Anthropic's `anthropic-version`. */
+  /** Anthropic's `anthropic-version`, or Azure's `api-version`. Azure's default: `2024-10-21`, of `openai-responses` `v1`. */
   apiVersion?: string;
   /**
    * Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each; 600,000 to the head for a
@@ -1393,7 +1398,7 @@ export interface Keys {
    */
   validate(provider: UnchosenApi | CustomProvider): Promise<{ ok: boolean; error?: ErrorInfo }>;
   /**
-   * The models that a provider offers, in its order.
+   * The models that a provider offers, in its order. None of Azure's, because a key is not shown what is deployed.
    *
    * @throws {LodgerError} `invalid_config`, and what `validate` would say.
    */

@@ -68,6 +68,12 @@ export async function use(): Promise<void> {
   // @ts-expect-error a preset is of another kind
   const other: Provider = { kind: "openai", preset: "groq", model: "m" };
   const xai: Provider = { kind: "xai", preset: "chat", model: "m" };
+  const azure: Provider[] = [
+    { kind: "openai-compatible", preset: "azure", baseUrl: "https://mine.openai.azure.com", model: "m", apiVersion: "2024-10-21" },
+    { kind: "openai-responses", preset: "azure", baseUrl: "https://mine.openai.azure.com", model: "m" },
+  ];
+  // @ts-expect-error Azure has no address that all share
+  azure.push({ kind: "openai-compatible", preset: "azure", model: "m" });
   const proxy: Provider = { kind: "anthropic", baseUrl: "/api", headers: { "x-api-key": null }, fetch, auth: "bearer" };
   const custom: Provider = {
     kind: "custom",
@@ -76,7 +82,7 @@ export async function use(): Promise<void> {
       yield { choices: [{ delta: { content: "Hi" } }] };
     },
   };
-  void [bad, lacks, preset, other, xai, proxy, custom];
+  void [bad, lacks, preset, other, xai, azure, proxy, custom];
 
   const run = await ws.sendMessage("hi", { signal: new AbortController().signal, idempotencyKey: "k", context: "c" });
   same<typeof run, Run>(true);

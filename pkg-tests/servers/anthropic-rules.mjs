@@ -52,6 +52,7 @@ function checkFrame(body, bad) {
   if (budgetOnly && type === "adaptive") bad.push("adaptive thinking is not supported on this model");
   if (budgetOnly && body.output_config?.effort !== undefined) bad.push("This model does not support the effort parameter.");
   if (NO_BUDGET.test(body.model) && type === "enabled") bad.push('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort".');
+  if (type && type !== "disabled" && ![undefined, 1].includes(body.temperature)) bad.push("`temperature` may only be set to 1 when thinking is enabled.");
   if (type !== "enabled" && body.thinking?.budget_tokens !== undefined) bad.push("thinking.budget_tokens: Extra inputs are not permitted");
   if (type === "enabled" && !(body.thinking.budget_tokens >= 1024 && body.thinking.budget_tokens < body.max_tokens)) {
     bad.push("thinking.budget_tokens: at least 1024 and less than max_tokens");

@@ -47,7 +47,7 @@ export async function rawServer(wire = anthropic) {
       return response.writeHead(route.cors ? 204 : 403, headersOf(route, wire)).end();
     }
     const text = Buffer.concat(chunks).toString("utf8");
-    const record = { method: request.method, path: url.pathname, headers: request.headers, text, json: parse(text), aborted: false, violations: [] };
+    const record = { method: request.method, path: url.pathname, query: Object.fromEntries(url.searchParams), headers: request.headers, text, json: parse(text), aborted: false, violations: [] };
     response.on("close", () => { record.aborted = !response.writableFinished; record.closed.done(); });
     record.closed = settled();
     const answer = await route.take(record);

@@ -193,6 +193,21 @@ function theWires(test) {
     }
   }
 
+  test("rules: Azure wants an address, a version and a key as it has them", () => {
+    for (const [name, like, path, version] of [
+      ["openai-compatible/azure", "openai", "/r1/openai/deployments/test-model/chat/completions", "2025-04-01-preview"],
+      ["openai-responses/azure", "openai-responses", "/r1/openai/v1/responses", "v1"],
+    ]) {
+      const { wire } = WIRES.find((row) => row.name === name);
+      const headers = { "content-type": "application/json", "api-key": "k" };
+      const ask = (more) => wire.check({ headers, path, query: { "api-version": version }, json: FORMS[like].body, ...more }, FORMS[like].sent).join("; ");
+      assert.equal(ask({}), "", name);
+      assert.match(ask({ headers: { ...KEYED } }), /invalid subscription key.*authorization is another provider's/);
+      assert.match(ask({ path: "/r1/v1/chat/completions" }), /Resource not found/);
+      for (const query of [{}, { "api-version": "2024-10-21" }]) assert.match(ask({ query }), /version not supported/);
+    }
+  });
+
   test("rules: refused: another provider's headers, and no key", () => {
     for (const name of Object.keys(FORMS)) {
       const { wire } = WIRES.find((row) => row.name === name);

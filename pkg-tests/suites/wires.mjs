@@ -215,11 +215,11 @@ export function faults(test) {
     });
   });
 
-  for (const code of ["quota", "auth", "not_found", "context_length"]) {
+  for (const code of ["quota", "auth", "not_found", "context_length", "refused"]) {
     test(`${code}: not asked again`, async (t) => {
       const page = await t.tab();
       await each(async (row) => {
-        if (!row.wire.failures[code]) return; // Ollama sells nothing
+        if (!row.wire.failures[code]) return; // Ollama sells nothing, and only Azure filters before it answers
         failed(await fault(t, page, row, [http(code)(row)]), code, 1);
       });
     });

@@ -10,8 +10,8 @@
 
 use super::outside::Outside;
 use super::words::{
-    Answer, Ask, AskReason, CompactReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
-    Verdict, Word, Words,
+    Answer, Ask, AskReason, CompactReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender,
+    StoppedBy, Verdict, Word, Words,
 };
 use crate::error::ErrorInfo;
 use crate::list::Listed;

@@ -28,8 +28,8 @@ pub use row::{GENESIS, Header, Row};
 pub(crate) use row::{hex, sha256};
 pub use withdrawn::Withdrawn;
 pub use words::{
-    Answer, Ask, AskReason, CompactReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
-    Verdict, Word, Words,
+    Answer, Ask, AskReason, CompactReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender,
+    StoppedBy, Verdict, Word, Words,
 };
 
 /// The version of the entries' format. A row with a higher one was written by a newer package. Those of version 1 have no

@@ -57,20 +57,22 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
     let max_tokens = settings.output_tokens(MAX_TOKENS.max(2 * budget));
     body.raw("max_tokens", &max_tokens.to_string());
     body.raw("stream", "true");
-    if let Some(temperature) = &settings.temperature {
-        body.raw("temperature", temperature);
-    }
     let mut output = Vec::new();
-    match settings.reasoning {
-        None => {}
-        Some(Reasoning::Off) => body.raw("thinking", r#"{"type":"disabled"}"#),
+    let thinks = match settings.reasoning {
+        None => false,
+        Some(Reasoning::Off) => {
+            body.raw("thinking", r#"{"type":"disabled"}"#);
+            false
+        }
         Some(_) if budget > 0 => {
             let budget = u64::from(budget).min(max_tokens / 2);
             // Where the page leaves no room for it the model answers without.
-            if budget >= MIN_BUDGET {
+            let fits = budget >= MIN_BUDGET;
+            if fits {
                 let thinking = [r#"{"type":"enabled","budget_tokens":"#, &budget.to_string(), "}"].concat();
                 body.raw("thinking", &thinking);
             }
+            fits
         }
         Some(effort) => {
             // Without `summarized` newer models keep their thinking to themselves.
@@ -83,7 +85,12 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
                     _ => r#""high""#,
                 },
             ));
+            true
         }
+    };
+    // The API refuses a temperature beside thinking.
+    if let (false, Some(temperature)) = (thinks, &settings.temperature) {
+        body.raw("temperature", temperature);
     }
     let format =
         settings.schema().map(|(schema, _)| [r#"{"type":"json_schema","schema":"#, schema, "}"].concat());
@@ -610,7 +617,7 @@ mod tests {
         assert_eq!(
             body(&settings, &[tool("a"), tool("b")], r#"{"role":"user","content":[]}"#),
             json!({
-                "model": "m", "max_tokens": 7, "stream": true, "temperature": 0.5,
+                "model": "m", "max_tokens": 7, "stream": true,
                 "thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "medium"},
                 "tools": [
                     {"name": "a", "description": "does \"it\"", "input_schema": schema},
@@ -662,6 +669,27 @@ mod tests {
         let settings = Settings { known: small, reasoning: Some(Medium), ..settings() };
         let body = body(&settings, &[], "");
         assert_eq!((&body["max_tokens"], &body["thinking"]), (&json!(4096), &budget(2048)));
+    }
+
+    #[test]
+    fn who_thinks_is_told_no_temperature() {
+        use Reasoning::{High, Low, Off};
+        let budget_only = known(json!({ "adaptive": false }));
+        for (known, reasoning, asked, sent) in [
+            (Known::default(), None, None, true),
+            (Known::default(), Some(Off), None, true),
+            (Known::default(), Some(Low), None, false),
+            (budget_only, None, None, true),
+            (budget_only, Some(Off), None, true),
+            (budget_only, Some(High), None, false),
+            // There is no room for thinking, so it does not think.
+            (budget_only, Some(High), Some(2047), true),
+        ] {
+            let temperature = Some("0.50".into());
+            let settings = Settings { known, reasoning, max_output_tokens: asked, temperature, ..settings() };
+            let request = Wire::Anthropic.request(&endpoint(), &settings, &[], "").unwrap();
+            assert_eq!(request.body.contains(r#""temperature":0.50"#), sent, "{reasoning:?} {asked:?}");
+        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ struct Told {
 
 impl Told {
     /// Reads the known shapes: `{error: {type, code, message, details}}`, `{error: "text"}`, `{message}`,
-    /// `{detail}`, where words may be lists of objects with words, and any of them in an array.
+    /// `{detail}`, `{errors}`, where words may be lists of objects with words, and any of them in an array.
     fn read(body: &str) -> Option<Self> {
         let body = body.trim();
         let body = match body.strip_prefix('[') {
@@ -45,14 +45,21 @@ impl Told {
         let error = whole.object("error");
         let mut told = Told { request: whole.text("request_id").into(), ..Told::default() };
         let inner = if error.is_empty() { &whole } else { &error };
-        let names =
-            if error.is_empty() { &["error", "message", "detail"][..] } else { &["message", "detail"] };
+        let names = if error.is_empty() {
+            &["error", "errors", "message", "detail"][..]
+        } else {
+            &["message", "detail"]
+        };
         for name in names {
             if told.message.is_empty() {
                 told.message = words(inner.get(name).unwrap_or_default());
             }
         }
         told.kind = inner.text("type").into();
+        if told.kind.is_empty() {
+            // Azure says of its filter there what it is, also where its code is a number.
+            told.kind = error.object("innererror").text("code").into();
+        }
         // The stable key, where there is one, says more than the type.
         told.code = error.object("details").text("error_code").into();
         if told.code.is_empty() {
@@ -108,6 +115,10 @@ impl Told {
         if has(&["cors requests"]) {
             return Some(Code::Permission);
         }
+        // Cloudflare's words for its guardrails; its code is a number in a list.
+        if has(&["blocked due to security configurations"]) {
+            return Some(Code::Refused);
+        }
         self.by_name().or_else(|| {
             if has(&["incorrect api key", "invalid api key", "api key not valid"]) {
                 Some(Code::Auth)
@@ -137,7 +148,8 @@ impl Told {
                 | "billing_hard_limit_reached"
                 | "blocked_api_access"
                 | "enforced_spend_limit_reached"
-                | "contract_spend_limit_reached" => Code::Quota,
+                | "contract_spend_limit_reached"
+                | "budget_exceeded" => Code::Quota,
                 "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => {
                     Code::ContextLength
                 }
@@ -147,6 +159,7 @@ impl Told {
                 "rate_limit_error" | "rate_limit_exceeded" => Code::RateLimit,
                 "overloaded_error" | "unavailable_error" => Code::Overloaded,
                 "timeout_error" => Code::Timeout,
+                "content_filter" | "ResponsibleAIPolicyViolation" => Code::Refused,
                 "api_error" | "server_error" | "internal_server_error" => Code::Server,
                 _ => return None,
             })
@@ -233,6 +246,7 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
             "clear the conversation, or set a larger num_ctx in providerOptions.options"
         }
         Code::ContextLength => "clear the conversation, or choose a model with a larger context window",
+        Code::Refused => "rephrase the message, or change what the provider's content filter lets through",
         Code::RateLimit => "wait a little, then try again",
         Code::Quota => "add credit or raise the limit in the provider's console",
         Code::Server if find::has(message, "system memory") => {
@@ -898,6 +912,130 @@ mod tests {
             Code::NotFound,
             "no model",
         );
+    }
+
+    #[test]
+    fn azures_bodies() {
+        let filtered = "The response was filtered due to the prompt triggering a content management policy.";
+        let results = r#""content_filter_result":{"violence":{"filtered":true,"severity":"high"}}"#;
+        let inner = format!(r#""innererror":{{"code":"ResponsibleAIPolicyViolation",{results}}}"#);
+        for code in [r#""content_filter""#, r#""400""#, "null"] {
+            let body = format!(
+                r#"{{"error":{{"message":"{filtered}","type":null,"param":"prompt","code":{code},"status":400,{inner}}}}}"#
+            );
+            is(400, &body, Code::Refused, filtered);
+            assert!(!http(400, &[], &body, 0).retryable());
+            assert_eq!(in_stream(&body).code, Code::Refused, "{body}");
+        }
+        let body = format!(r#"{{"error":{{"message":"{filtered}","code":"content_filter",{inner}}}}}"#);
+        assert_eq!(http(400, &[], &body, 0).provider.code.as_deref(), Some("content_filter"));
+        for (status, body, code, words) in [
+            (
+                404,
+                r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}"#,
+                Code::NotFound,
+                "The API deployment",
+            ),
+            (404, r#"{"error":{"code":"404","message":"Resource not found"}}"#, Code::NotFound, "Resource"),
+            (
+                401,
+                r#"{"error":{"code":"401","message":"Access denied due to invalid subscription key or wrong API endpoint."}}"#,
+                Code::Auth,
+                "Access denied",
+            ),
+            (401, r#"{"statusCode":401,"message":"Unauthorized."}"#, Code::Auth, "Unauthorized."),
+            (
+                403,
+                r#"{"error":{"code":"AuthenticationTypeDisabled","message":"Key based authentication is disabled."}}"#,
+                Code::Permission,
+                "Key based",
+            ),
+            (
+                429,
+                r#"{"error":{"code":"429","message":"Requests have exceeded the token rate limit. Retry after 6 seconds."}}"#,
+                Code::RateLimit,
+                "token rate limit",
+            ),
+            (
+                400,
+                r#"{"error":{"code":"BadRequest","message":"API version not supported"}}"#,
+                Code::InvalidRequest,
+                "API version",
+            ),
+        ] {
+            is(status, body, code, words);
+        }
+    }
+
+    #[test]
+    fn gateways_bodies() {
+        for (status, body, code, words) in [
+            // Cloudflare's, where a key is missing and where a guardrail holds.
+            (
+                401,
+                r#"{"success":false,"result":[],"messages":[],"error":[{"code":2009,"message":"Unauthorized"}]}"#,
+                Code::Auth,
+                "Unauthorized",
+            ),
+            (
+                401,
+                r#"{"result":null,"success":false,"errors":[{"code":10000,"message":"Authentication error"}],"messages":[]}"#,
+                Code::Auth,
+                "Authentication error",
+            ),
+            (
+                424,
+                r#"{"success":false,"error":[{"code":2016,"message":"Prompt blocked due to security configurations"}]}"#,
+                Code::Refused,
+                "Prompt blocked",
+            ),
+            // LiteLLM's, whose code is the status as a text.
+            (
+                429,
+                r#"{"error":{"message":"Budget has been exceeded!","type":"budget_exceeded","param":null,"code":"429"}}"#,
+                Code::Quota,
+                "Budget",
+            ),
+            (
+                429,
+                r#"{"error":{"message":"litellm.RateLimitError: slow","type":"throttling_error","param":null,"code":"429"}}"#,
+                Code::RateLimit,
+                "slow",
+            ),
+            (
+                401,
+                r#"{"error":{"message":"no such key","type":"token_not_found_in_db","param":"key","code":"401"}}"#,
+                Code::Auth,
+                "no such key",
+            ),
+            (
+                403,
+                r#"{"error":{"message":"not this model","type":"key_model_access_denied","param":"model","code":"403"}}"#,
+                Code::Permission,
+                "not this model",
+            ),
+            // Vercel's.
+            (
+                404,
+                r#"{"error":{"message":"no such model","type":"model_not_found","param":{"modelId":"x"}},"generationId":"g"}"#,
+                Code::NotFound,
+                "no such model",
+            ),
+            (
+                429,
+                r#"{"error":{"message":"the free tier","type":"rate_limit_exceeded","param":null}}"#,
+                Code::RateLimit,
+                "free tier",
+            ),
+            (
+                401,
+                r#"{"error":{"message":"Invalid API key","type":"authentication_error"}}"#,
+                Code::Auth,
+                "Invalid API key",
+            ),
+        ] {
+            is(status, body, code, words);
+        }
     }
 
     #[test]

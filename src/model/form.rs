@@ -1,10 +1,10 @@
 //! An answer that has to be JSON of a given schema: how a provider is held to it.
 //!
-//! Decides the means: the wire's own member, else a tool that stands for the answer. Decides what is sent of a schema
-//! where a provider takes less than all of JSON Schema. Promises: the shape of what is sent is the schema's. What a
-//! provider does not take of it is told in words at its place. What cannot be said in its subset at all goes the other
-//! way, so that no request is refused for its schema. Leaves to others: whether an answer fits (`run/`), and the
-//! prompt.
+//! Decides the means: the wire's own member, else a tool that stands for the answer, else words alone. Decides what is
+//! sent of a schema where a provider takes less than all of JSON Schema. Promises: the shape of what is sent is the
+//! schema's. What a provider does not take of it is told in words at its place. What cannot be said in its subset at all
+//! goes the other way, so that no request is refused for its schema. Leaves to others: whether an answer fits (`run/`),
+//! and the prompt.
 
 use super::json::{Members, text};
 use super::{Ability, Effort, Known, Peer, Reasoning, Structured, ToolSpec};
@@ -39,6 +39,8 @@ pub enum Means {
         /// Whether it has to be called.
         forced: bool,
     },
+    /// By words alone: the model takes no schema and calls no tools.
+    Words,
 }
 
 /// What the tool is called that stands for the answer.
@@ -76,6 +78,9 @@ impl Form {
             let told = matches!(peer.dialect.structured, Structured::Alone | Structured::Told);
             return Form { means: Means::Schema { schema, strict }, told };
         }
+        if known.and_then(|known| known.can(Ability::Tools)) == Some(false) {
+            return Form { means: Means::Words, told: true };
+        }
         let mut name = TOOL.to_owned();
         while tools.iter().any(|tool| tool.name == name) {
             name.push('_');
@@ -98,7 +103,7 @@ impl Form {
     pub fn tool(&self) -> Option<&str> {
         match &self.means {
             Means::Tool { name, .. } => Some(name),
-            Means::Schema { .. } => None,
+            _ => None,
         }
     }
 
@@ -106,7 +111,7 @@ impl Form {
     pub(super) fn schema(&self) -> Option<(&str, &'static str)> {
         match &self.means {
             Means::Schema { schema, strict } => Some((schema, if *strict { "true" } else { "false" })),
-            Means::Tool { .. } => None,
+            _ => None,
         }
     }
 
@@ -467,16 +472,19 @@ mod tests {
                     assert_eq!(name == "final_answer_", beside);
                     format!("{}{told}", if *forced { "forced" } else { "offered" })
                 }
+                Means::Words => format!("words{told}"),
             }
         };
         for (kind, preset, simple, beside, free) in [
             ("anthropic", "", "strict", "strict", "forced told"),
             ("openai", "", "strict", "strict", "loose"),
             ("openai-responses", "", "strict", "strict", "loose"),
+            ("openai-responses", "azure", "strict", "strict", "loose"),
             ("xai", "", "strict", "strict", "loose"),
             ("xai", "chat", "strict", "strict", "loose"),
             ("ollama", "", "loose told", "offered told", "loose told"),
             ("openai-compatible", "", "forced told", "offered told", "forced told"),
+            ("openai-compatible", "azure", "forced told", "offered told", "forced told"),
             ("openai-compatible", "openrouter", "forced told", "offered told", "forced told"),
             ("openai-compatible", "groq", "forced told", "offered told", "forced told"),
             // It thinks unless it is told not to, and then takes no order.
@@ -494,13 +502,22 @@ mod tests {
                 "{kind} {preset}"
             );
         }
-        let models = json!({"x": {"can": {"can": ["structured"]}, "cannot": {"can": []}}});
+        let models = json!({"x": {
+            "can": {"can": ["tools", "structured"]}, "cannot": {"can": ["tools"]},
+            "untooled": {"can": ["structured"]}, "neither": {"can": []},
+        }});
         let catalog = Catalog::read(&models, "models").unwrap();
-        let (can, cannot) = (catalog.find("x", "", "can"), catalog.find("x", "", "cannot"));
+        let [can, cannot, untooled, neither] =
+            ["can", "cannot", "untooled", "neither"].map(|id| catalog.find("x", "", id));
         assert_eq!(means("openai-compatible", "openrouter", can.as_ref(), SIMPLE, true), "strict");
         assert_eq!(means("openai-compatible", "groq", can.as_ref(), SIMPLE, false), "forced told");
         assert_eq!(means("anthropic", "", cannot.as_ref(), SIMPLE, false), "forced told");
         assert_eq!(means("ollama", "", cannot.as_ref(), SIMPLE, false), "forced told");
-        assert_eq!(PRESETS.len(), 15);
+        assert_eq!(means("openai", "", untooled.as_ref(), FREE, false), "loose");
+        assert_eq!(means("openai-compatible", "groq", untooled.as_ref(), SIMPLE, false), "words told");
+        for (kind, preset) in [("anthropic", ""), ("ollama", ""), ("openai-compatible", "openrouter")] {
+            assert_eq!(means(kind, preset, neither.as_ref(), SIMPLE, false), "words told", "{kind}");
+        }
+        assert_eq!(PRESETS.len(), 17);
     }
 }

@@ -4,7 +4,7 @@
 //! it (`browser/`).
 
 use super::Endpoint;
-use super::errors::{in_stream, join_url, no_list};
+use super::errors::{in_stream, no_list};
 use super::wire::Codec;
 use crate::error::ErrorInfo;
 use crate::json;
@@ -37,7 +37,7 @@ fn key_path(endpoint: &Endpoint, list: bool) -> Option<&'static str> {
 
 /// The request for the list; without `list`, a request that shows whether a key is good.
 pub(super) fn request(of: &Codec, endpoint: &Endpoint, list: bool) -> Result<HttpRequest, ErrorInfo> {
-    let url = join_url(&endpoint.base_url, key_path(endpoint, list).unwrap_or(of.list.path))?;
+    let url = endpoint.url(key_path(endpoint, list).unwrap_or(of.list.path), None)?;
     Ok(HttpRequest { url, headers: of.headers(endpoint), body: String::new() })
 }
 
@@ -46,6 +46,8 @@ pub(super) fn read(of: &List, endpoint: &Endpoint, list: bool, body: &str) -> Re
     let whole = json::parse(body).unwrap_or_default();
     match whole.get(of.list) {
         Some(_) if key_path(endpoint, list).is_some() => Ok(Vec::new()),
+        // Of these none can be asked for.
+        Some(Value::Array(_)) if endpoint.dialect.azure.is_some() => Ok(Vec::new()),
         Some(Value::Array(models)) => Ok(models.iter().filter_map(|model| one(of, model)).list()),
         _ if whole.get("error").is_some() => Err(in_stream(body)),
         _ => Err(no_list(body)),
@@ -107,6 +109,25 @@ mod tests {
         assert_eq!(wire.ask(&endpoint, true).unwrap().url, "https://openrouter.ai/api/v1/models");
         assert_eq!(wire.models(&endpoint, false, r#"{"data":{"label":"mine"}}"#), Ok(Vec::new()));
         assert_eq!(wire.models(&endpoint, true, r#"{"data":{}}"#).unwrap_err().code, Code::Protocol);
+    }
+
+    #[test]
+    fn azure_shows_a_good_key_and_lists_nothing_that_can_be_asked_for() {
+        for (kind, path) in [
+            ("openai-compatible", "/openai/models?api-version=2024-10-21"),
+            ("openai-responses", "/openai/v1/models?api-version=v1"),
+        ] {
+            let row = PRESETS.iter().find(|row| row.kind == kind && row.preset == "azure").unwrap();
+            let base_url = "https://mine.openai.azure.com/".into();
+            let endpoint = Endpoint { base_url, api_version: None, dialect: row.dialect };
+            for list in [false, true] {
+                let url = row.wire.ask(&endpoint, list).unwrap().url;
+                assert_eq!(url, ["https://mine.openai.azure.com", path].concat());
+                let body = r#"{"data":[{"id":"gpt-5.4-mini-2026-03-17","capabilities":{"inference":true}}],"object":"list"}"#;
+                assert_eq!(row.wire.models(&endpoint, list, body), Ok(Vec::new()));
+                assert_eq!(row.wire.models(&endpoint, list, "{}").unwrap_err().code, Code::Protocol);
+            }
+        }
     }
 
     #[test]

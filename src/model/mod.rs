@@ -29,7 +29,7 @@ pub use catalog::{Ability, Catalog, Known};
 pub use decoder::{Decoder, Frames};
 pub use files::{File, FileKind};
 pub use form::{Form, Means};
-pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay, Structured};
+pub use presets::{Azure, Dialect, Effort, Ids, PRESETS, Preset, Replay, Structured};
 pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};
@@ -261,10 +261,39 @@ impl Settings {
 pub struct Endpoint {
     /// The base URL, as the wire's official SDK takes it.
     pub base_url: String,
-    /// The API's version, where the wire has a header for it; `None`: the wire's own.
+    /// The API's version, where the wire has a header for it or Azure a query; `None`: the wire's own, or the preset's.
     pub api_version: Option<String>,
     /// Its habits.
     pub dialect: Dialect,
+}
+
+impl Endpoint {
+    /// The address of a path of the wire's. `model`: whom a request there is for, if it is for one.
+    fn url(&self, path: &str, model: Option<&str>) -> Result<String, ErrorInfo> {
+        let Some(azure) = self.dialect.azure else { return errors::join_url(&self.base_url, path) };
+        let mut below = String::from(azure.root);
+        if let (true, Some(model)) = (azure.deployments, model) {
+            below.push_str("/deployments/");
+            push_escaped(model, &mut below);
+        }
+        below.push_str(path);
+        below.push_str("?api-version=");
+        push_escaped(self.api_version.as_deref().unwrap_or(azure.version), &mut below);
+        errors::join_url(&self.base_url, &below)
+    }
+}
+
+/// Appends a text as a part of an address.
+fn push_escaped(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(byte.into());
+        } else {
+            out.push('%');
+            let digits = [byte >> 4, byte & 15].into_iter();
+            out.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+        }
+    }
 }
 
 /// Why a model stopped.

@@ -53,6 +53,20 @@ pub struct Dialect {
     pub key_path: Option<&'static str>,
     /// How it is held to a JSON Schema for its answer.
     pub structured: Structured,
+    /// How Azure has it, where it is there.
+    pub azure: Option<Azure>,
+}
+
+/// How Azure has an API of OpenAI's: below a path of its own, with a version in the query and the key in `api-key`. What it
+/// lists is what could be deployed; a model is asked for by the name of its deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Azure {
+    /// Where the API is, below the address of the resource.
+    pub root: &'static str,
+    /// Whether each deployment has a path of its own below that.
+    pub deployments: bool,
+    /// The version of the API where the page names none.
+    pub version: &'static str,
 }
 
 /// How a server is held to a JSON Schema for its answer, where nothing else is known of the model. A model that is known
@@ -131,6 +145,7 @@ impl Dialect {
         documents: false,
         key_path: None,
         structured: Structured::Known,
+        azure: None,
     };
 
     /// What is shaped like OpenAI's Responses.
@@ -196,6 +211,15 @@ pub const PRESETS: &[Preset] = &[
         ..row("openai-responses", Wire::OpenAiResponses, Some("https://api.openai.com/v1"), true)
     },
     Preset {
+        preset: "azure",
+        dialect: Dialect {
+            documents: true,
+            azure: Some(Azure { root: "/openai/v1", deployments: false, version: "v1" }),
+            ..Dialect::RESPONSES
+        },
+        ..row("openai-responses", Wire::OpenAiResponses, None, true)
+    },
+    Preset {
         dialect: Dialect { sealed: true, ..Dialect::RESPONSES },
         ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
     },
@@ -206,6 +230,16 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset { dialect: LOCAL, ..row("ollama", Wire::Ollama, Some("http://localhost:11434"), false) },
     row("openai-compatible", Wire::OpenAiChat, None, true),
+    Preset {
+        preset: "azure",
+        // The newest dated version that is no preview.
+        dialect: Dialect {
+            limit: "max_completion_tokens",
+            azure: Some(Azure { root: "/openai", deployments: true, version: "2024-10-21" }),
+            ..Dialect::CHAT
+        },
+        ..row("openai-compatible", Wire::OpenAiChat, None, true)
+    },
     compatible(
         "openrouter",
         "https://openrouter.ai/api/v1",

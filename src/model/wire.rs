@@ -5,7 +5,7 @@
 //! Leaves to others: what the bytes mean (the codecs), which wire a provider speaks and its habits (`presets`).
 
 use super::assembler::Assembler;
-use super::errors::{self, check_header, join_url};
+use super::errors::{self, check_header};
 use super::json::Body;
 use super::list::{self, List};
 use super::{
@@ -202,7 +202,7 @@ impl Wire {
         }
         headers.insert(0, ("content-type".into(), "application/json".into()));
         let body = codec.body(&endpoint.dialect, settings, tools, messages)?;
-        Ok(HttpRequest { url: join_url(&endpoint.base_url, codec.path)?, headers, body })
+        Ok(HttpRequest { url: endpoint.url(codec.path, Some(&settings.model))?, headers, body })
     }
 
     /// The request that a function of the page gets: a `ChatRequest` as JSON text. Its messages are those of
@@ -243,9 +243,12 @@ impl Wire {
         list::read(&self.codec().list, endpoint, list, body)
     }
 
-    /// The header that carries the key: its name and what stands before the key in its value.
-    pub fn key_header(self) -> (&'static str, &'static str) {
-        self.codec().key_header
+    /// The header that carries the key for a server of these habits: its name and what stands before the key in its value.
+    pub fn key_header(self, dialect: &Dialect) -> (&'static str, &'static str) {
+        match dialect.azure {
+            Some(_) => ("api-key", ""),
+            None => self.codec().key_header,
+        }
     }
 
     /// What an answer means that is not 2xx. Its body may be cut anywhere; the provider's words are kept.

@@ -27,7 +27,7 @@ pub fn system(
     let parts = [
         instructions.trim().to_owned(),
         skills::assistant(skills, registry, policy),
-        skills::list(skills),
+        skills::list(skills, registry, policy),
         frame::explained(mark),
     ];
     let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).list();

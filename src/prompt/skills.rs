@@ -12,6 +12,7 @@ use crate::object::Object;
 use crate::protocol::Args;
 use crate::rooms::{Room, enter};
 use crate::tools::definition::check_name;
+use crate::tools::own::USE_SKILL;
 use crate::tools::{Policy, Registry};
 use serde_json::Value;
 
@@ -211,8 +212,11 @@ pub(super) fn assistant(skills: &[Skill], registry: &Registry, policy: &Policy) 
     }
 }
 
-/// The list of the skills there are, which the first step shows.
-pub(super) fn list(skills: &[Skill]) -> String {
+/// The list of the skills there are, which the first step shows. Nothing for who has no tool to read them by.
+pub(super) fn list(skills: &[Skill], registry: &Registry, policy: &Policy) -> String {
+    if !registry.definitions().any(|tool| tool.name == USE_SKILL && policy.offers(tool)) {
+        return String::new();
+    }
     let lines: Vec<String> =
         offered(skills).map(|skill| ["- ", &skill.name, ": ", &skill.description].concat()).list();
     if lines.is_empty() {

@@ -667,7 +667,9 @@ impl Session {
             metadata: metadata.clone(),
             idempotency: idempotency.clone(),
             continues: continues.clone(),
-            compacts: compacts.as_ref().map(|of| of.get("instructions").and_then(Value::as_str).map(Into::into)),
+            compacts: compacts
+                .as_ref()
+                .map(|of| of.get("instructions").and_then(Value::as_str).map(Into::into)),
             files: files.clone(),
             config: config.clone(),
             output: match schema {

@@ -187,7 +187,9 @@ impl Session {
         let mut summaries = memory::made_of(&self.runs, &goes);
         // Of those in other versions nobody looks at what they were made of: what was said later than the message is.
         let since = self.all_runs().filter(|run| goes(run)).map(|run| run.started_at).min();
-        for summary in self.versions.replaced.iter().flat_map(|replaced| &replaced.runs).flat_map(|run| &run.summaries) {
+        for summary in
+            self.versions.replaced.iter().flat_map(|replaced| &replaced.runs).flat_map(|run| &run.summaries)
+        {
             if since.is_some_and(|since| summary.run.started_at >= since) {
                 summaries.push(summary.run.id.clone());
             }

@@ -283,7 +283,7 @@ shapes! {
     given Provider {
         /// `anthropic`, `openai`, `openai-responses`, `openai-compatible`, `ollama`, `xai`; `custom` with `stream`.
         kind: String;
-        /// Where the server of an `openai-compatible` provider is, and its habits; `chat` for `xai`.
+        /// Where the server of an `openai-compatible` provider is, and its habits; `chat` for `xai`, `azure` for `openai-responses`.
         preset: Option<String>;
         /// Its model.
         model: Option<String>;
@@ -301,7 +301,7 @@ shapes! {
         base_url = "baseUrl": Option<String>;
         /// Allows an address with `http:` that is not this machine.
         allow_http = "allowHttp": Option<bool>;
-        /// Anthropic's `anthropic-version`.
+        /// Anthropic's `anthropic-version`, or Azure's `api-version`.
         api_version = "apiVersion": Option<String>;
         /// How long it may take.
         timeouts: Option<Timeouts>;

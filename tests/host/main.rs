@@ -56,6 +56,8 @@ mod cases {
     mod file;
     /// What a newer version of the package has stored.
     mod format;
+    /// Azure, and the gateways in front of several providers.
+    mod gateway;
     /// Databases of earlier versions.
     mod golden;
     /// What was found to be changed, and what may still be done with it.

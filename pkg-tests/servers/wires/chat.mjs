@@ -1,6 +1,6 @@
 // OpenAI Chat Completions, and the servers that are shaped like it, each with its habits. The rules are those of the
 // stricter ones: what one of them refuses and no other needs is refused for all.
-import { bearer, complaints, COST, data, isArguments, json, kind, NAME, next, object, parse, pieces, said, unknown } from "./words.mjs";
+import { azure, bearer, complaints, COST, data, isArguments, json, kind, NAME, next, object, parse, pieces, said, unknown } from "./words.mjs";
 
 const COMMON = ["model", "messages", "tools", "tool_choice", "stream", "stream_options", "temperature", "top_p", "stop", "response_format", "parallel_tool_calls", "reasoning_effort"];
 
@@ -9,11 +9,11 @@ const COMMON = ["model", "messages", "tools", "tool_choice", "stream", "stream_o
  * `streamOptions`: whether it knows those; `system`: the system prompt's role; `ids`: what it takes as the id of a call;
  * `thinking`: the member of an answer in which its own thinking may come back, `"parts"` of the content, or none at all;
  * `needed`: an answer with calls must have that member; `bridge`: between results and the
- * person's next message the assistant must say something.
+ * person's next message the assistant must say something; `asked`: what it asks of a request besides its body.
  */
-export function chat({ limit = "max_tokens", more = [], streamOptions = true, system = "system", ids, thinking, needed = false, bridge = false }) {
+export function chat({ limit = "max_tokens", more = [], streamOptions = true, system = "system", ids, thinking, needed = false, bridge = false, asked = bearer }) {
   const members = [...COMMON, limit, ...more].filter((name) => streamOptions || name !== "stream_options");
-  const habits = { members, system, ids, thinking, needed, bridge };
+  const habits = { members, system, ids, thinking, needed, bridge, asked };
   return {
     path: "/chat/completions",
     type: "text/event-stream",
@@ -40,6 +40,39 @@ export const FAILURES = {
   not_found: failure(404, "The model `x` does not exist", "invalid_request_error", "model_not_found"),
   context_length: failure(400, "This model's maximum context length is 1", "invalid_request_error", "context_length_exceeded"),
 };
+
+const KEY_HEADERS = { allow: ["api-key", "content-type"], expose: ["retry-after", "x-request-id"] };
+/** What a wire has otherwise at Azure. */
+export const AT_AZURE = {
+  cors: KEY_HEADERS,
+  asks: ["api-key", "content-type"],
+  failures: {
+    ...FAILURES,
+    rate_limit: [429, JSON.stringify({ error: { code: "429", message: "Requests have exceeded the token rate limit." } })],
+    auth: [401, JSON.stringify({ error: { code: "401", message: "Access denied due to invalid subscription key or wrong API endpoint." } })],
+    not_found: [404, JSON.stringify({ error: { code: "DeploymentNotFound", message: "The API deployment for this resource does not exist." } })],
+    refused: [400, JSON.stringify({ error: { code: "content_filter", message: "The response was filtered", type: null, param: "prompt", status: 400, innererror: { code: "ResponsibleAIPolicyViolation" } } })],
+  },
+};
+
+/**
+ * The same at Azure, where each deployment has a path of its own; with a version that knows `reasoning_effort`. Its filter speaks in
+ * chunks without a choice, or whose choice has no delta.
+ */
+export function azureChat(deployment, options) {
+  const wire = chat({ ...options, asked: azure(`/openai/deployments/${deployment}/chat/completions`, /^2025-\d\d-\d\d-preview$/) });
+  const nobody = (more) => data({ id: "", object: "", created: 0, model: "", choices: [], usage: null, ...more });
+  const results = { violence: { filtered: false, severity: "safe" } };
+  const note = nobody({ choices: [{ index: 0, finish_reason: null, content_filter_results: results, content_filter_offsets: { check_offset: 0, start_offset: 0, end_offset: 9 } }] });
+  return {
+    ...wire,
+    ...AT_AZURE,
+    answer: (blocks, more) => {
+      const events = wire.answer(blocks, more);
+      return [nobody({ prompt_filter_results: [{ prompt_index: 0, content_filter_results: results }] }), ...events.slice(0, -1), note, ...events.slice(-1)];
+    },
+  };
+}
 
 // ------------------------------------------------------------------ what it sends
 
@@ -79,9 +112,10 @@ function remember(piece, sent) {
 
 // ------------------------------------------------------------------ what it takes
 
-function check({ headers = {}, json: body, text = "" }, sent, { members, system, ids, thinking, needed, bridge }) {
+function check(record, sent, { members, system, ids, thinking, needed, bridge, asked }) {
+  const { json: body, text = "" } = record;
   const { bad, need } = complaints();
-  bearer(headers, need);
+  asked(record, need);
   if (!need(object(body), `the body is no JSON object: ${text.slice(0, 80)}`)) return bad;
   for (const name of unknown(body, members)) bad.push(`Unrecognized request argument supplied: ${name}`);
   need(said(body.model), "model: is required");

@@ -11,19 +11,19 @@
 //   breaks              its error inside a stream, and the code that it stands for
 //   failures            its failures by our codes: [status, body]
 import { anthropic } from "./anthropic.mjs";
-import { chat } from "./chat.mjs";
+import { azureChat, chat } from "./chat.mjs";
 import { ollama } from "./ollama.mjs";
-import { responses, xai } from "./responses.mjs";
+import { azureResponses, responses, xai } from "./responses.mjs";
 
 const PLAIN = /^[a-zA-Z0-9_-]{1,40}$/;
 
-/** `kind`, `preset?`, `base`: what is appended to a server's address; `id(n)`: what it calls its calls. */
+/** `kind`, `preset?`, `base`: what is appended to a server's address; `id(n)`: what it calls its calls; `given?`: what else a page gives. */
 const row = (kind, wire, more = {}) => ({
   kind, name: more.preset ? `${kind}/${more.preset}` : kind, wire, base: "/v1", model: "test-model", id: (n) => `call_${n}`, ...more,
   /** The provider as a page gives it, at this server. */
   provider(url, options = {}) {
-    const { preset, base, model } = this;
-    return { kind, ...(preset && { preset }), baseUrl: url + base, model, ...(kind !== "ollama" && { apiKey: "sk-test" }), ...options };
+    const { preset, base, model, given } = this;
+    return { kind, ...(preset && { preset }), baseUrl: url + base, model, ...(kind !== "ollama" && { apiKey: "sk-test" }), ...given, ...options };
   },
 });
 
@@ -36,6 +36,9 @@ export const WIRES = [
   row("xai", xai),
   // Without an id, as old servers are.
   row("ollama", ollama, { base: "", id: () => null }),
+  // The version that it has where a page says none does not know how hard to think.
+  row("openai-compatible", azureChat("test-model", { limit: "max_completion_tokens", ids: PLAIN }), { preset: "azure", base: "", given: { apiVersion: "2025-04-01-preview" } }),
+  row("openai-responses", azureResponses, { preset: "azure", base: "" }),
   row("openai-compatible", chat({ more: ["thinking"], ids: PLAIN, thinking: "reasoning_content", needed: true }), { preset: "deepseek", id: (n) => `functions.get:${n}` }),
   row("openai-compatible", chat({ streamOptions: false, more: ["random_seed", "safe_prompt", "prompt_mode"], ids: /^[a-zA-Z0-9]{9}$/, thinking: "parts", bridge: true }), { preset: "mistral", id: (n) => `m${n}`.padEnd(9, "0") }),
 ];

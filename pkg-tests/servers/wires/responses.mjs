@@ -1,7 +1,7 @@
 // OpenAI Responses with nothing stored, and xAI's. What the model has sealed must come back as it was, before what it led
 // to, and to nobody else.
-import { FAILURES } from "./chat.mjs";
-import { bearer, complaints, COST, isArguments, json, kind, NAME, next, object, parse, pieces, said, unknown } from "./words.mjs";
+import { AT_AZURE, FAILURES } from "./chat.mjs";
+import { azure, bearer, complaints, COST, isArguments, json, kind, NAME, next, object, parse, pieces, said, unknown } from "./words.mjs";
 
 const MEMBERS = ["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "stream", "store", "include", "max_output_tokens", "temperature", "top_p", "reasoning", "text", "metadata", "service_tier"];
 
@@ -12,7 +12,7 @@ export const responses = {
   asks: ["authorization", "content-type"],
   answer,
   usage: (cost) => ({ inputTokens: cost.input, outputTokens: cost.output, cacheReadTokens: cost.cached, reasoningTokens: cost.reasoning }),
-  check,
+  check: (record, sent) => check(record, sent, bearer),
   replays: ["thinking", "seal"],
   refusal: (why) => JSON.stringify({ error: { message: why, type: "invalid_request_error", param: null, code: null } }),
   /** Keeps each sealed thought. */
@@ -35,6 +35,9 @@ export const xai = {
     server: [500, JSON.stringify({ error: "Internal error" })],
   },
 };
+
+/** The same at Azure. */
+export const azureResponses = { ...responses, ...AT_AZURE, check: (record, sent) => check(record, sent, azure("/openai/v1/responses", /^(v1|preview)$/)) };
 
 // ------------------------------------------------------------------ what it sends
 
@@ -88,9 +91,10 @@ function answer(blocks, { stop, cost = COST } = {}) {
 
 // ------------------------------------------------------------------ what it takes
 
-function check({ headers = {}, json: body, text = "" }, sent) {
+function check(record, sent, asked) {
+  const { json: body, text = "" } = record;
   const { bad, need } = complaints();
-  bearer(headers, need);
+  asked(record, need);
   if (!need(object(body), `the body is no JSON object: ${text.slice(0, 80)}`)) return bad;
   for (const name of unknown(body, MEMBERS)) bad.push(`Unknown parameter: '${name}'.`);
   need(said(body.model), "model: is required");

@@ -47,8 +47,21 @@ export const isArguments = (text) => typeof text === "string" && object(parse(te
 export function parse(text) { try { return JSON.parse(text); } catch { return undefined; } }
 
 /** What every API with a bearer's key asks of the headers. */
-export function bearer(headers, need) {
-  need(/^application\/json\b/.test(headers["content-type"] ?? ""), "header content-type must be application/json");
+export function bearer({ headers = {} }, need) {
   need(/^Bearer \S+$/.test(headers.authorization ?? ""), "header authorization must be a bearer's key");
-  for (const name of Object.keys(headers)) need(!/^(x-api-key|anthropic-)/.test(name), `header ${name} is another provider's`);
+  common(headers, /^(x-api-key|api-key|anthropic-)/, need);
 }
+
+/** What every API of OpenAI's asks of the headers; `others`: the names of those that are none of its own. */
+function common(headers, others, need) {
+  need(/^application\/json\b/.test(headers["content-type"] ?? ""), "header content-type must be application/json");
+  for (const name of Object.keys(headers)) need(!others.test(name), `header ${name} is another provider's`);
+}
+
+/** What Azure asks of a request at this path: its key in a header of its own, and a version that it has. */
+export const azure = (path, versions) => ({ headers = {}, path: asked = "", query = {} }, need) => {
+  need(/^\S+$/.test(headers["api-key"] ?? ""), "Access denied due to invalid subscription key or wrong API endpoint.");
+  common(headers, /^(x-api-key|authorization|anthropic-)/, need);
+  need(asked.endsWith(path), `Resource not found: ${asked}`);
+  need(versions.test(query["api-version"] ?? ""), `API version not supported: ${query["api-version"]}`);
+};

@@ -348,7 +348,8 @@ fn context_of(core: &Core, setup: &Setup, session: &str) -> Option<Value> {
     let AtHand { session, transcripts, .. } = core.sessions.get(session)?;
     let run = session.runs.last()?;
     let window = setup.config.known(run.on.as_deref()).and_then(|known| known.context);
-    let counted = || session.runs.iter().rev().flat_map(|run| run.turns.iter().rev()).find(|turn| turn.read > 0);
+    let counted =
+        || session.runs.iter().rev().flat_map(|run| run.turns.iter().rev()).find(|turn| turn.read > 0);
     let used = match transcripts.get("") {
         Some(transcript) => transcript.tokens().0,
         None => counted().map_or(0, |turn| turn.read),

@@ -413,6 +413,11 @@ impl Config {
         Some(peer)
     }
 
+    /// Whether the model that the provider of this name is asked for may be told of tools: it is not known to call none.
+    pub fn calls_tools(&self, on: Option<&str>) -> bool {
+        self.known(on).and_then(|known| known.can(Ability::Tools)) != Some(false)
+    }
+
     /// The id of the model that the provider of this name is asked for.
     pub fn model(&self, on: Option<&str>) -> &str {
         let own = self.serving(on).and_then(Provider::model);
@@ -505,7 +510,9 @@ impl Config {
         let Compaction { at, keep, instructions, provider } = compaction;
         let mut record = Object::new();
         record.number("at", *at).maybe("keep", keep.map(Value::from));
-        record.maybe_text("instructions", instructions.as_deref()).maybe_text("provider", provider.as_deref());
+        record
+            .maybe_text("instructions", instructions.as_deref())
+            .maybe_text("provider", provider.as_deref());
         (*compaction != Compaction::default()).then(|| record.done())
     }
 
@@ -583,7 +590,8 @@ fn compaction(value: &Value, name: &str) -> Result<Option<Compaction>, ErrorInfo
             _ if value.is_null() => {}
             "at" => {
                 let part = value.as_f64().filter(|part| (0.1..=1.0).contains(part));
-                let part = part.ok_or_else(|| invalid(&[&path, " must be a number from 0.1 to 1"].concat()))?;
+                let part =
+                    part.ok_or_else(|| invalid(&[&path, " must be a number from 0.1 to 1"].concat()))?;
                 compaction.at = (part * 100.0).round() as u64;
             }
             "keep" => compaction.keep = Some(whole(value, &path, 0, 10_000_000)?),

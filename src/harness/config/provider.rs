@@ -195,8 +195,10 @@ impl Http {
 
     /// The header with this key, as it goes out: its name and its value.
     pub fn key_header(&self, key: &str) -> (&'static str, String) {
-        let (name, prefix) =
-            if self.bearer { ("authorization", "Bearer ") } else { self.preset.wire.key_header() };
+        let (name, prefix) = match self.bearer {
+            true => ("authorization", "Bearer "),
+            false => self.preset.wire.key_header(&self.preset.dialect),
+        };
         (name, [prefix, key].concat())
     }
 }

@@ -163,7 +163,12 @@ impl Runner {
     }
 
     /// Why a request cannot be made, however short its conversation is.
-    pub(super) fn check_window(&self, config: &Config, on: Option<&str>, beside: &Beside) -> Result<(), ErrorInfo> {
+    pub(super) fn check_window(
+        &self,
+        config: &Config,
+        on: Option<&str>,
+        beside: &Beside,
+    ) -> Result<(), ErrorInfo> {
         let Some(window) = config.known(on).and_then(|known| known.context) else { return Ok(()) };
         let output = left_for_answer(config, on, window);
         let tokens = beside.bytes as u64 / 4;
@@ -177,7 +182,8 @@ impl Runner {
         let message = format!(
             "{largest} leaves less than {LEAST} of the {window} tokens of the model's window to the conversation"
         );
-        Err(ErrorInfo::new(Code::ContextLength, message).hint([hint, ", or use a model with a larger window"].concat()))
+        Err(ErrorInfo::new(Code::ContextLength, message)
+            .hint([hint, ", or use a model with a larger window"].concat()))
     }
 
     /// The room is asked for, unless it did not come just now.
@@ -245,7 +251,9 @@ impl Runner {
         let options = config.compaction.clone().unwrap_or_default();
         let usable = fill.usable.unwrap_or(fill.used) >> tries;
         let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
-        let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else { return false };
+        let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else {
+            return false;
+        };
         let Some(asking) = folded.run(run) else { return false };
         let key = if asking.delegate.is_some() { run } else { "" };
         let Some(transcript) = transcripts.get(key) else { return false };
@@ -304,7 +312,10 @@ impl Asking {
     fn of(run: &Run) -> Asking {
         let now = run.summaries.iter().filter(|summary| summary.after == run.turns.len());
         let is_over = |outcome: Outcome| {
-            run.summaries.last().and_then(|last| last.run.ended.as_ref()).is_some_and(|end| end.outcome == outcome)
+            run.summaries
+                .last()
+                .and_then(|last| last.run.ended.as_ref())
+                .is_some_and(|end| end.outcome == outcome)
         };
         Asking {
             summarizes: run.summarizes,

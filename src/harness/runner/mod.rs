@@ -32,8 +32,6 @@ use crate::harness::core::slots::Instructed;
 use crate::harness::core::told::Told;
 use crate::harness::core::{Core, Lifecycle, Next, Options};
 use crate::harness::pages::Pages;
-pub(in crate::harness) use compaction::Help;
-use compaction::First;
 use crate::harness::setup::Setup;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
@@ -45,6 +43,8 @@ use crate::run::{Again, Run};
 use crate::session::record::begun_task;
 use crate::tools::{OnResume, Origin, ToolText, gate};
 use crate::{json, prompt, session};
+use compaction::First;
+pub(in crate::harness) use compaction::Help;
 use serde_json::Value;
 use std::rc::Rc;
 

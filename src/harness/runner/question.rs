@@ -16,6 +16,7 @@ use crate::prompt;
 use crate::rooms::{Room, enter};
 use crate::session::memory::{Memory, runs_of, summing};
 use crate::session::{Session, Transcript};
+use crate::tools::Registry;
 use std::rc::Rc;
 
 /// What a model is asked, of each kind.
@@ -88,11 +89,13 @@ impl Runner {
         }
         let on = asking.on.as_deref();
         let policy = session.policy_of(asking, &session.policy);
-        let mut system = prompt::system(&system, &self.setup.skills, &session.tools, &policy, &session.mark);
+        let none = Registry::new();
+        let tools = if config.calls_tools(on) { &session.tools } else { &none };
+        let mut system = prompt::system(&system, &self.setup.skills, tools, &policy, &session.mark);
         if let Some(delegate) = &asking.delegate {
             system = prompt::delegate(&system, &delegate.process);
         }
-        let mut specs = session.tools.specs(&policy);
+        let mut specs = tools.specs(&policy);
         let form = asking.prompt.output.as_ref().map(|output| {
             let (known, reasoning) = (config.known(on), config.reasoning);
             let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);

@@ -172,7 +172,9 @@ impl Run {
                 end(Outcome::Failed, Some(Code::MaxTurnsExceeded))
             }
             _ if goes_on => call_model,
-            StopReason::ContextWindow if summed_up && (self.turns.len() as u64) < rules.max_turns => call_model,
+            StopReason::ContextWindow if summed_up && (self.turns.len() as u64) < rules.max_turns => {
+                call_model
+            }
             StopReason::ContextWindow => end(Outcome::Failed, Some(Code::ContextLength)),
             StopReason::MaxTokens if blocks.is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
             _ if self.prompt.output.is_some() => {

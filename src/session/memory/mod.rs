@@ -79,7 +79,8 @@ impl Memory {
 /// The conversation that a run asks its model about: the session's, or its own where it works for another.
 pub fn runs_of<'a>(session: &'a Session, run: &str) -> &'a [Run] {
     let asks = |part: &&Run| part.id == run || part.summarizer().is_some_and(|of| of.id == run);
-    let asking = session.runs.last().filter(|top| top.id != run).and_then(|top| top.parts().into_iter().find(asks));
+    let asking =
+        session.runs.last().filter(|top| top.id != run).and_then(|top| top.parts().into_iter().find(asks));
     match asking {
         Some(asking) if asking.delegate.is_some() => std::slice::from_ref(asking),
         _ => &session.runs,
@@ -118,7 +119,12 @@ pub fn stand_in(call: &Call, settled: &Settled) -> Option<String> {
     let arguments = short(&call.arguments, ARGUMENTS);
     Some(
         [
-            "[What ", &call.name, "(", &arguments, ") gave, ", &size,
+            "[What ",
+            &call.name,
+            "(",
+            &arguments,
+            ") gave, ",
+            &size,
             " bytes, was left out, because the conversation is long. Call it again if that is needed.]",
         ]
         .concat(),

@@ -177,9 +177,12 @@ pub fn to_sum_up(runs: &[Run], summary: &Summary, mark: &str) -> String {
         };
         if run.prompt.continues.is_none() && is_in(0) {
             parts.push(said("The person", &run.prompt.text));
-            parts.extend(run.prompt.context.as_deref().map(|text| {
-                said("The page", &framed(text, Source::External, mark))
-            }));
+            parts.extend(
+                run.prompt
+                    .context
+                    .as_deref()
+                    .map(|text| said("The page", &framed(text, Source::External, mark))),
+            );
             for file in files_among(&run.prompt.files) {
                 parts.push(said("A file of the person", &file.name));
             }
@@ -225,10 +228,11 @@ fn parts_of(turn: &Turn, mark: &str) -> Vec<String> {
         match block {
             Block::Text(text) => parts.push(said("The assistant", text)),
             Block::ToolCall { id, name, arguments } => {
-                let result = turn.calls.iter().find(|call| call.id == *id).and_then(|call| match &call.state {
-                    CallState::Settled(settled) => Some((call.source, settled)),
-                    _ => None,
-                });
+                let result =
+                    turn.calls.iter().find(|call| call.id == *id).and_then(|call| match &call.state {
+                        CallState::Settled(settled) => Some((call.source, settled)),
+                        _ => None,
+                    });
                 let arguments = short(arguments, RESULT);
                 parts.push(["The assistant calls ", name, "(", &arguments, ")"].concat());
                 if let Some((source, settled)) = result {
@@ -243,4 +247,3 @@ fn parts_of(turn: &Turn, mark: &str) -> Vec<String> {
     }
     parts
 }
-

@@ -164,7 +164,8 @@ fn old_results_are_left_out_before_a_model_is_asked() {
     for n in 0..6 {
         assert!(!sums_up(&page), "{n}");
         fits(&page);
-        let call = Block::ToolCall { id: format!("c{n}"), name: "read".into(), arguments: format!("{{\"n\":{n}}}") };
+        let call =
+            Block::ToolCall { id: format!("c{n}"), name: "read".into(), arguments: format!("{{\"n\":{n}}}") };
         answers(&mut page, vec![call], StopReason::ToolUse);
         let tool = page.tools.remove(0);
         page.handle(Input::Returned { call: tool, result: Ok(Some(format!("{:?}", long("result", 900)))) });
@@ -349,7 +350,8 @@ fn a_message_that_is_removed_takes_the_summary_along() {
     assert!(page.asked.to_string().contains("secret-word"));
     page.must("removeMessage", json!({ "messageId": ids[0] }));
     page.rows("default");
-    let stored = [Table::Entries, Table::Heads, Table::Drafts].map(|table| page.stored(table, "default").concat());
+    let stored =
+        [Table::Entries, Table::Heads, Table::Drafts].map(|table| page.stored(table, "default").concat());
     assert!(!stored.concat().contains("secret-word"));
     say(&mut page, "six", "yes");
     let asked = page.asked.to_string();

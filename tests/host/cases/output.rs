@@ -471,6 +471,54 @@ fn every_wire_says_it_in_its_own_way() {
     }
 }
 
+/// A catalog that knows of the only model that it can do this.
+fn knows(can: Value) -> Value {
+    json!({ "groq": { "m": { "can": can } } })
+}
+
+#[test]
+fn a_model_that_calls_no_tools_hears_of_none() {
+    let skill = json!({ "name": "facts", "description": "Finds facts.", "template": "Look." });
+    for (models, told) in
+        [(knows(json!(["tools"])), true), (json!({}), true), (knows(json!(["images"])), false)]
+    {
+        let config =
+            json!({ "provider": groq(), "models": models, "instructions": "Be brief.", "skills": [skill] });
+        let mut world = started_with(config);
+        send(&mut world, "hello");
+        let body = world.model(0).1.body.clone();
+        let system = body["messages"][0]["content"].as_str().unwrap();
+        assert!(system.starts_with("Be brief."), "{system}");
+        for word in ["get_fact", "use_skill"] {
+            assert_eq!(system.contains(word), told, "{models}: {system}");
+            assert_eq!(
+                body.get("tools").is_some_and(|tools| tools.to_string().contains(word)),
+                told,
+                "{body}"
+            );
+        }
+        assert_eq!(body.get("tools").is_some(), told);
+        world.answers(0, says("hi"));
+        assert_eq!(last(&world, "agent:session-completed")["text"], "hi");
+    }
+}
+
+#[test]
+fn it_is_held_to_a_schema_by_words_alone() {
+    let mut world = started_with(json!({ "provider": groq(), "models": knows(json!([])) }));
+    let run = ask(&mut world, json!({ "json": SCHEMA }));
+    let body = world.model(0).1.body.clone();
+    for member in ["tools", "tool_choice", "response_format"] {
+        assert!(body.get(member).is_none(), "{member} in {body}");
+    }
+    let system = body["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("must be JSON that fits") && system.ends_with(SCHEMA), "{system}");
+    world.answers(0, says("{\"n\":\"x\"}"));
+    assert_eq!(sent(&world).last().unwrap()["content"], SENT_BACK);
+    world.answers(0, says("{\"n\":3}"));
+    assert_eq!(result(&mut world, &run)["value"], json!({ "n": 3 }));
+}
+
 #[test]
 fn a_bad_schema_is_refused_before_anything_is_stored() {
     let mut world = started();

@@ -58,6 +58,8 @@ fn check_effort(model: &str, max_tokens: u64, body: &Map<String, Value>) -> Resu
         "an unknown effort",
     )?;
     let Some(thinking) = body.get("thinking") else { return Ok(()) };
+    let own = body.get("temperature").is_none_or(|temperature| temperature == 1);
+    need(own || thinking["type"] == "disabled", "a temperature beside thinking")?;
     let budget = thinking.get("budget_tokens");
     match thinking["type"].as_str() {
         Some("adaptive") => {

@@ -17,8 +17,8 @@ use super::strict::check_request;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{
-    Action, By, CallKey, FORMAT_KEY, Found, Harness, Http, Input, Lifecycle, Marker, ModelRequest, Notice,
-    Options, Provider, rooms_of,
+    Action, By, CallKey, FORMAT_KEY, Found, Given, Harness, Http, Input, Lifecycle, Marker, ModelRequest,
+    Notice, Options, Provider, rooms_of,
 };
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::marks::{Piece, fill, pieces};
@@ -120,12 +120,29 @@ pub struct Model {
     pub wire: Wire,
     /// The request's body.
     pub body: Value,
+    /// Where it goes, and with what; empty where it goes to a function of the page.
+    pub url: String,
+    pub headers: Vec<(String, String)>,
     /// Whether the page's function is asked for another key than the one that was refused.
     pub refused: bool,
     /// What its answer says, while it streams, that it has used up.
     pub told: Usage,
     /// How it will go; decided at the first step.
     plan: Option<Plan>,
+}
+
+/// The headers as they go out: ours, a key that the page gives as a text, then the page's own over them.
+fn outgoing(http: &Http, ours: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut headers = ours;
+    if let Some(Given::Text(key)) = &http.key {
+        let (name, value) = http.key_header(key);
+        headers.push((name.into(), value));
+    }
+    for (name, value) in &http.headers {
+        headers.retain(|(ours, _)| ours != name);
+        headers.extend(value.clone().map(|value| (name.clone(), value)));
+    }
+    headers
 }
 
 /// A request to a provider that is on its way.
@@ -651,8 +668,11 @@ impl World {
 
     fn called_model(&mut self, at: usize, call: CallKey, request: ModelRequest) -> Law {
         let page = &mut self.pages[at];
+        let (mut url, mut headers) = (String::new(), Vec::new());
         let (wire, json, name, refused) = match request {
             ModelRequest::Http { http, request, refused } => {
+                url = request.url;
+                headers = outgoing(&http, request.headers);
                 (http.preset.wire, request.body, Provider::Http(http).peer().name, refused)
             }
             ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json, "custom".to_owned(), false),
@@ -693,7 +713,8 @@ impl World {
             paused(&session.runs, &name)
         };
         check_request(wire, &body, &self.signed, paused).map_err(|why| format!("{why}, in {body}"))?;
-        page.models.insert(call, Model { wire, body, refused, told: Usage::default(), plan: None });
+        let told = Usage::default();
+        page.models.insert(call, Model { wire, body, url, headers, refused, told, plan: None });
         self.note("model calls");
         if delegated {
             self.note("delegates: model calls");
