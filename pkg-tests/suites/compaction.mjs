@@ -39,7 +39,9 @@ const start = (page, row, route, more = {}) => page.evaluate((config) => {
 }, { provider: row.provider(route.base), models: models(row), ...more });
 const say = (page, text) => page.evaluate(async (text) => T.plain(await (await ws.sendMessage(text)).result), text);
 
-export function goesOn(on, row) {
+export const onAnthropic = (on) => goesOn(on, WIRES[0]);
+
+function goesOn(on, row) {
   on(`a conversation longer than its window goes on, ${row.name}`, async (t, host) => {
     const route = await server(t, row);
     const page = await open(t, host, { pageTools: false });
@@ -101,7 +103,7 @@ export function byHand(on) {
   });
 }
 
-export function tooLong(on) {
+function tooLong(on) {
   on("a request that is refused as too long is asked again with less", async (t, host) => {
     const [row] = WIRES;
     const MOST = 9_000;

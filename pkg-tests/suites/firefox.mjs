@@ -13,6 +13,7 @@ import { message } from "../servers/sse.mjs";
 import { attacks } from "./attacks.mjs";
 import { foreign } from "./bundlers.mjs";
 import { busy, first, made } from "./carry.mjs";
+import { byHand, onAnthropic } from "./compaction.mjs";
 import { clock, partial } from "./contract.mjs";
 import { headGone } from "./damage.mjs";
 import { sample } from "./injection.mjs";
@@ -28,6 +29,7 @@ export default function (test) {
   const on = (title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options });
   onBothHosts(on, viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, first, made, busy, headGone, foreign);
   onBothHosts(on, explained, grants, small, tabs, partial, hidden, records);
+  onBothHosts(on, onAnthropic, byHand);
   clock(on);
 }
 
