@@ -579,11 +579,11 @@ export type Provider = ModelApi | CustomProvider;
 /** A model API, asked from the page with `fetch`. Its `model` is needed for all kinds but `anthropic`. */
 export type ModelApi =
   | (ApiOptions & { kind: "anthropic"; preset?: never; model?: string })
-  | (ApiOptions & { kind: "openai" | "openai-responses" | "ollama"; preset?: never; model: string })
+  | (ApiOptions & { kind: "openai" | "openai-responses" | "gemini" | "ollama"; preset?: never; model: string })
   | (ApiOptions & { kind: "xai"; /** For Chat Completions in place of Responses. */ preset?: "chat"; model: string })
   | (ApiOptions & { kind: "openai-compatible"; model: string } & ({ preset: Preset } | { preset?: undefined; baseUrl: string }));
 /** Where the server of an `openai-compatible` provider is, and its habits. */
-export type Preset = "openrouter" | "groq" | "deepseek" | "mistral" | "lmstudio" | "llamacpp" | "vllm" | "ollama";
+export type Preset = "openrouter" | "google" | "groq" | "deepseek" | "mistral" | "lmstudio" | "llamacpp" | "vllm" | "ollama";
 
 /** A model API of which no model has to be chosen yet: what `keys` takes. */
 export type UnchosenApi = ApiOptions & { kind: ModelApi["kind"]; preset?: Preset | "chat"; model?: string };

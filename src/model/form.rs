@@ -475,9 +475,11 @@ mod tests {
             ("openai-responses", "", "strict", "strict", "loose"),
             ("xai", "", "strict", "strict", "loose"),
             ("xai", "chat", "strict", "strict", "loose"),
+            ("gemini", "", "loose told", "offered told", "loose told"),
             ("ollama", "", "loose told", "offered told", "loose told"),
             ("openai-compatible", "", "forced told", "offered told", "forced told"),
             ("openai-compatible", "openrouter", "forced told", "offered told", "forced told"),
+            ("openai-compatible", "google", "loose told", "offered told", "loose told"),
             ("openai-compatible", "groq", "forced told", "offered told", "forced told"),
             // It thinks unless it is told not to, and then takes no order.
             ("openai-compatible", "deepseek", "offered told", "offered told", "offered told"),
@@ -501,6 +503,6 @@ mod tests {
         assert_eq!(means("openai-compatible", "groq", can.as_ref(), SIMPLE, false), "forced told");
         assert_eq!(means("anthropic", "", cannot.as_ref(), SIMPLE, false), "forced told");
         assert_eq!(means("ollama", "", cannot.as_ref(), SIMPLE, false), "forced told");
-        assert_eq!(PRESETS.len(), 15);
+        assert_eq!(PRESETS.len(), 17);
     }
 }

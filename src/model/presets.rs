@@ -204,6 +204,15 @@ pub const PRESETS: &[Preset] = &[
         dialect: Dialect { structured: Structured::Own, ..Dialect::CHAT },
         ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true)
     },
+    Preset {
+        dialect: Dialect {
+            ids: Ids::Plain(64),
+            documents: true,
+            structured: Structured::Alone,
+            ..Dialect::CHAT
+        },
+        ..row("gemini", Wire::Gemini, Some("https://generativelanguage.googleapis.com"), true)
+    },
     Preset { dialect: LOCAL, ..row("ollama", Wire::Ollama, Some("http://localhost:11434"), false) },
     row("openai-compatible", Wire::OpenAiChat, None, true),
     compatible(
@@ -217,6 +226,13 @@ pub const PRESETS: &[Preset] = &[
             key_path: Some("/key"),
             ..Dialect::CHAT
         },
+    ),
+    // It takes no schema beside tools. What it signs goes back as `extra_content`, which is a member of each call.
+    compatible(
+        "google",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        true,
+        Dialect { structured: Structured::Alone, ..Dialect::CHAT },
     ),
     // Only some of its models take their thinking back, and the others refuse the request.
     compatible(
