@@ -12,6 +12,7 @@
 //   failures            its failures by our codes: [status, body]
 import { anthropic } from "./anthropic.mjs";
 import { chat } from "./chat.mjs";
+import { gemini } from "./gemini.mjs";
 import { ollama } from "./ollama.mjs";
 import { responses, xai } from "./responses.mjs";
 
@@ -34,6 +35,7 @@ export const WIRES = [
   // An id as long as it takes, and a character that is no letter at its end.
   row("openai-responses", responses, { id: (n) => `call_${`${n}`.padStart(58, "x")}-` }),
   row("xai", xai),
+  row("gemini", gemini, { base: "", id: (n) => `k${n}` }),
   // Without an id, as old servers are.
   row("ollama", ollama, { base: "", id: () => null }),
   row("openai-compatible", chat({ more: ["thinking"], ids: PLAIN, thinking: "reasoning_content", needed: true }), { preset: "deepseek", id: (n) => `functions.get:${n}` }),
