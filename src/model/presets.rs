@@ -41,6 +41,9 @@ pub struct Dialect {
     pub thinking: Replay,
     /// What it takes as the id of a tool call.
     pub ids: Ids,
+    /// The members that stand for the signature of a turn's first call where another has made it: without one that is
+    /// refused. Empty: nothing is signed.
+    pub unsigned: &'static str,
     /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
     pub sealed: bool,
     /// Whether it refuses a person's message right after a tool's result: something of the assistant must stand between.
@@ -125,6 +128,7 @@ impl Dialect {
         effort: Effort::Flat,
         thinking: Replay::Never,
         ids: Ids::Plain(40),
+        unsigned: "",
         sealed: false,
         bridge: false,
         images: true,
@@ -232,7 +236,11 @@ pub const PRESETS: &[Preset] = &[
         "google",
         "https://generativelanguage.googleapis.com/v1beta/openai",
         true,
-        Dialect { structured: Structured::Alone, ..Dialect::CHAT },
+        Dialect {
+            unsigned: r#""extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}"#,
+            structured: Structured::Alone,
+            ..Dialect::CHAT
+        },
     ),
     // Only some of its models take their thinking back, and the others refuse the request.
     compatible(
