@@ -596,7 +596,7 @@ export type Provider = ModelApi | CustomProvider;
 /** A model API, asked from the page with `fetch`. Its `model` is needed for all kinds but `anthropic`. */
 export type ModelApi =
   | (ApiOptions & { kind: "anthropic"; preset?: never; model?: string })
-  | (ApiOptions & { kind: "openai" | "ollama"; preset?: never; model: string })
+  | (ApiOptions & { kind: "openai" | "gemini" | "ollama"; preset?: never; model: string })
   | (ApiOptions & { kind: "openai-responses"; model: string } & ({ preset?: never } | { preset: "azure"; baseUrl: string }))
   | (ApiOptions & { kind: "xai"; /** For Chat Completions in place of Responses. */ preset?: "chat"; model: string })
   | (ApiOptions & { kind: "openai-compatible"; model: string } & ({ preset: Exclude<Preset, "azure"> } | { preset?: "azure" | undefined; baseUrl: string }));
@@ -604,7 +604,7 @@ export type ModelApi =
  * Where the server of an `openai-compatible` provider is, and its habits. For `azure`, here and with `openai-responses`, `baseUrl` is the
  * endpoint of the resource (`https://….openai.azure.com`), and `model` the name of a deployment.
  */
-export type Preset = "azure" | "openrouter" | "groq" | "deepseek" | "mistral" | "lmstudio" | "llamacpp" | "vllm" | "ollama";
+export type Preset = "azure" | "openrouter" | "google" | "groq" | "deepseek" | "mistral" | "lmstudio" | "llamacpp" | "vllm" | "ollama";
 
 /** A model API of which no model has to be chosen yet: what `keys` takes. */
 export type UnchosenApi = ApiOptions & { kind: ModelApi["kind"]; preset?: Preset | "chat"; model?: string };

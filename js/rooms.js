@@ -6,6 +6,7 @@ export const ROOMS = {
   anthropic: () => new URL("./rooms/anthropic.wasm", import.meta.url),
   chat: () => new URL("./rooms/chat.wasm", import.meta.url),
   responses: () => new URL("./rooms/responses.wasm", import.meta.url),
+  gemini: () => new URL("./rooms/gemini.wasm", import.meta.url),
   pages: () => new URL("./rooms/pages.wasm", import.meta.url),
   upkeep: () => new URL("./rooms/upkeep.wasm", import.meta.url),
   carry: () => new URL("./rooms/carry.wasm", import.meta.url),

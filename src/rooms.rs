@@ -29,6 +29,8 @@ rooms! {
     Chat = "chat";
     /// OpenAI Responses.
     Responses = "responses";
+    /// Google's Interactions.
+    Gemini = "gemini";
     /// The pages of a workspace, and the tools for them.
     Pages = "pages";
     /// What is done with pages now and then: they are moved and renamed, asked for their links and earlier contents, brought

@@ -14,6 +14,7 @@ mod support {
     pub mod anthropic_rules;
     pub mod engine;
     pub mod form_rules;
+    pub mod gemini_rules;
     pub mod media;
     pub mod ollama_rules;
     pub mod openai_responses_rules;

@@ -31,7 +31,7 @@ const CONFIG = {
 };
 CONFIG["budgets.session"] = CONFIG["budgets.run"];
 /** The presets of `openai-compatible`, which people take for kinds; a test holds them against `index.d.ts`. */
-const PRESETS = ["azure", "openrouter", "groq", "deepseek", "mistral", "lmstudio", "llamacpp", "vllm", "ollama"];
+const PRESETS = ["azure", "openrouter", "google", "groq", "deepseek", "mistral", "lmstudio", "llamacpp", "vllm", "ollama"];
 const BY_PROVIDER = "providerOptions takes what one provider has, by the name in its own API";
 /** What has another way than an option of a configuration. */
 const WAYS = { tools: "tools.register gives the agent its tools", messages: "sessions.launch({ messages }) begins with a conversation", onFinish: "listen to agent:session-completed", onChunk: "listen to agent:message-chunk", onError: "listen to agent:error", abortSignal: "sendMessage takes a signal", prompt: "sendMessage sends what a person says", maxRetries: "a call that fails is made again three times; retry: { cut: false } leaves out cut answers" };

@@ -44,7 +44,7 @@ test("what another object has, or another way", () => {
 
 test("kinds and presets: what was meant", () => {
   const presets = [...types.match(/export type Preset = (.*);/)[1].matchAll(/"(\w+)"/g)].map(([, name]) => name);
-  const kinds = 'use one of "anthropic", "openai", "openai-responses", "openai-compatible", "xai", "ollama", "custom"';
+  const kinds = 'use one of "anthropic", "openai", "openai-responses", "openai-compatible", "gemini", "ollama", "xai", "custom"';
   const of = (member, name, hint = kinds) => hintFor({ message: `provider.${member} "${name}" does not exist`, hint });
   for (const name of presets.filter((name) => name !== "ollama")) assert.equal(of("kind", name), `Write kind: "openai-compatible", preset: "${name}".`);
   assert.match(of("kind", "Anthropic"), /^Write "anthropic"\. use one of/);

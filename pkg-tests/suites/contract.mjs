@@ -149,6 +149,7 @@ function module(test) {
       anthropic: (ws, base) => ws.startAgent({ provider: T.anthropic(base) }),
       chat: (ws) => ws.configureAgent({ providers: { spare: { kind: "ollama", model: "m" } } }),
       responses: (ws) => ws.configureAgent({ providers: { spare: { kind: "openai-responses", apiKey: "sk-test", model: "m" } } }),
+      gemini: (ws) => ws.configureAgent({ providers: { spare: { kind: "gemini", apiKey: "test", model: "m" } } }),
       pages: (ws) => ws.pages.tree(),
       upkeep: (ws) => ws.pages.trash(),
       more: (ws) => ws.tools.execute("look", {}),

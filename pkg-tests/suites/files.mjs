@@ -65,6 +65,12 @@ const responsesAnswer = () => sse(
   { type: "response.output_item.done", output_index: 0, item: { type: "message", role: "assistant", content: [{ type: "output_text", text: "Seen." }] } },
   { type: "response.completed", response: { id: "r", model: "m", status: "completed", output: [], usage: { input_tokens: 1, output_tokens: 1 } } },
 );
+const geminiAnswer = () => sse(
+  { event_type: "interaction.created", interaction: { id: "", model: "m" } },
+  { event_type: "step.start", index: 0, step: { type: "model_output" } },
+  { event_type: "step.delta", index: 0, delta: { type: "text", text: "Seen." } },
+  { event_type: "interaction.completed", interaction: { id: "", model: "m", status: "completed" } },
+);
 const ollamaAnswer = () => ({ status: 200, headers: { "content-type": "application/x-ndjson" }, body: [`${JSON.stringify({ model: "m", message: { role: "assistant", content: "Seen." }, done: false })}\n`, `${JSON.stringify({ model: "m", message: { role: "assistant", content: "" }, done: true, done_reason: "stop" })}\n`] });
 
 /** Each wire: its answer, what it takes, and what must have come. */
@@ -93,6 +99,15 @@ const WIRES = {
     look: ({ input: [{ content }] }, is) => {
       assert.equal(ofUrl(content[0].image_url, "image/png"), is.png);
       assert.deepEqual([ofUrl(content[1].file_data, "application/pdf"), content[1].filename], [is.pdf, "report.pdf"]);
+      assert.ok(content[2].text.endsWith(CSV));
+      assert.equal(content[3].text, "Look.");
+    },
+  },
+  gemini: {
+    answer: geminiAnswer, more: { model: "m" },
+    look: ({ input: [{ content }] }, is) => {
+      assert.deepEqual([content[0].type, content[0].mime_type, decoded(content[0].data)], ["image", "image/png", is.png]);
+      assert.deepEqual([content[1].type, content[1].mime_type, decoded(content[1].data)], ["document", "application/pdf", is.pdf]);
       assert.ok(content[2].text.endsWith(CSV));
       assert.equal(content[3].text, "Look.");
     },

@@ -136,13 +136,13 @@ export function theVault(test) {
 
   test("a provider without a key is not configured at its own server, however the page writes it; elsewhere it is", async (t) => {
     const page = await t.tab();
-    const own = { anthropic: "https://api.anthropic.com", openai: "https://api.openai.com/v1", "openai-responses": "https://api.openai.com/v1", xai: "https://api.x.ai/v1" };
+    const own = { anthropic: "https://api.anthropic.com", openai: "https://api.openai.com/v1", "openai-responses": "https://api.openai.com/v1", gemini: "https://generativelanguage.googleapis.com", xai: "https://api.x.ai/v1" };
     const seen = await page.evaluate(async (own) => {
       const ws = await lodger.openWorkspace("w");
       const seen = {};
       for (const [kind, address] of Object.entries(own)) {
         seen[kind] = {};
-        for (const [where, baseUrl] of Object.entries({ unsaid: undefined, own: address, slash: `${address}/`, elsewhere: "https://proxy.example/v1", below: `${address}/of/mine`, otherwise: address.replace("https://api.", "HTTPS://API.") })) {
+        for (const [where, baseUrl] of Object.entries({ unsaid: undefined, own: address, slash: `${address}/`, elsewhere: "https://proxy.example/v1", below: `${address}/of/mine`, otherwise: address.replace("https:", "HTTPS:") })) {
           // Nothing is sent, wherever it would go.
           const provider = { kind, model: "m", baseUrl, fetch: async () => { throw Object.assign(new Error("nobody is there"), { code: "permission" }); } };
           await ws.startAgent({ provider, providers: { named: provider } });

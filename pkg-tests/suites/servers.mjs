@@ -212,16 +212,17 @@ function theWires(test) {
     for (const name of Object.keys(FORMS)) {
       const { wire } = WIRES.find((row) => row.name === name);
       const ask = (headers) => wire.check({ headers, json: FORMS[name].body }, FORMS[name].sent).join("; ");
-      assert.match(ask({ ...KEYED, "anthropic-version": "2023-06-01" }), /another provider's/);
-      assert.match(ask({ authorization: "Bearer k" }), /content-type/);
-      if (name !== "ollama") assert.match(ask({ "content-type": "application/json" }), /authorization/);
-      assert.match(wire.check({ headers: KEYED, text: "{" }, []).join("; "), /no JSON object/);
+      const keyed = keyOf(name);
+      assert.match(ask({ ...keyed, "anthropic-version": "2023-06-01" }), /another provider's/);
+      assert.match(ask({ ...keyed, "content-type": "text/plain" }), /content-type/);
+      if (name !== "ollama") assert.match(ask({ "content-type": "application/json" }), name === "gemini" ? /x-goog-api-key/ : /authorization/);
+      assert.match(wire.check({ headers: keyed, text: "{" }, []).join("; "), /no JSON object/);
     }
   });
 }
 
-const KEYED = { "content-type": "application/json", authorization: "Bearer sk-test" };
-const refused = (name, body, sent) => WIRES.find((row) => row.name === name).wire.check({ headers: KEYED, json: body }, sent).join("; ");
+const keyOf = (name) => ({ "content-type": "application/json", ...(name === "gemini" ? { "x-goog-api-key": "k" } : { authorization: "Bearer sk-test" }) });
+const refused = (name, body, sent) => WIRES.find((row) => row.name === name).wire.check({ headers: keyOf(name), json: body }, sent).join("; ");
 
 /** A conversation with a tool in the form of each wire, as it must be, and what its server has sent. */
 const parameters = { type: "object", properties: {} };
@@ -235,6 +236,9 @@ const FORMS = {
   "openai-responses": { body: { model: "m", stream: true, store: false, tools: [{ type: "function", name: "get_time", description: "Time", parameters, strict: false }], input: [
     { type: "message", role: "user", content: [{ type: "input_text", text: "Hello" }] }, { type: "reasoning", summary: [], encrypted_content: "gAAA" },
     { type: "function_call", call_id: "call_1", name: "get_time", arguments: "{}" }, { type: "function_call_output", call_id: "call_1", output: "noon" }] }, sent: [{ encrypted_content: "gAAA" }] },
+  gemini: { body: { model: "m", stream: true, store: false, tools: [{ type: "function", name: "get_time", description: "Time", parameters }], input: [
+    { type: "user_input", content: [{ type: "text", text: "Hello" }] }, { type: "thought", signature: "c2ln", summary: [{ type: "text", text: "Hm" }] },
+    { type: "function_call", id: "k1", name: "get_time", arguments: {} }, { type: "function_result", call_id: "k1", name: "get_time", result: "noon" }] }, sent: [{ text: "Hm", signature: "c2ln" }] },
   ollama: { body: { model: "m", stream: true, truncate: false, shift: false, options: { num_ctx: 4096 }, tools: wrapped, messages: [
     { role: "user", content: "Hello" }, { role: "assistant", content: "", thinking: "Hm", tool_calls: [{ id: "1", type: "function", function: { name: "get_time", arguments: {} } }] },
     { role: "tool", tool_call_id: "1", tool_name: "get_time", content: "noon" }] }, sent: [{ text: "Hm" }] },
@@ -269,6 +273,15 @@ const BROKEN = {
   ollama: { ...both, "arguments that are a text": [(b) => { b.messages[1].tool_calls[0].function.arguments = "{}"; }, /must be an object/], "no content": [(b) => { b.messages[1].content = null; }, /must be a text/],
     "a result without its tool's name": [(b) => { delete b.messages[2].tool_name; }, /names undefined/], "another's thinking": [(b) => { b.messages[1].thinking = "Hmm"; }, /did not send/],
     "what may be taken away": [(b) => { delete b.truncate; }, /take away/], "no window": [(b) => { delete b.options; }, /num_ctx/] },
+  gemini: {
+    "no result": [(b) => b.input.pop(), /no result/], "a result of nothing": [(b) => { b.input[3].call_id = "k2"; }, /was not called/], "an empty result": [(b) => { b.input[3].result = ""; }, /empty result/],
+    "a result by another name": [(b) => { b.input[3].name = "get_date"; }, /names get_date/], "thinking that led to nothing": [(b) => b.input.splice(2, 2, b.input[0]), /led to nothing/],
+    "another's signature": [(b) => { b.input[1].signature = "YW5v"; }, /Corrupted thought/], "another's thinking": [(b) => { b.input[1].summary[0].text = "Hmm"; }, /Corrupted thought/],
+    "a call without a signature": [(b) => b.input.splice(1, 1), /missing a thought_signature/], "what it stands for in words": [(b) => { b.input[1].signature = "skip_thought_signature_validator"; }, /Corrupted thought/],
+    "arguments that are a text": [(b) => { b.input[2].arguments = "{}"; }, /must be an object/], "something kept": [(b) => { b.store = true; }, /kept/], "a wrapped tool": [(b) => { b.tools = wrapped; }, /flat/],
+    "a form beside tools": [(b) => { b.response_format = []; }, /unsupported/], "the model last": [(b) => b.input.push({ type: "model_output", content: [{ type: "text", text: "Noon." }] }), /ends with the model/],
+    "the model first": [(b) => b.input.shift(), /first step/], "no tools in a list": [(b) => { b.tools = []; }, /leave it out/], "an unknown member": [(b) => { b.messages = []; }, /Unknown parameter/],
+  },
   "openai-responses": {
     "no result": [(b) => b.input.pop(), /No tool output/], "a result of nothing": [(b) => { b.input[3].call_id = "call_2"; }, /No tool call found/], "an empty result": [(b) => { b.input[3].output = ""; }, /empty result/],
     "thinking that led to nothing": [(b) => b.input.splice(2, 2), /without its required following item/], "another's thinking": [(b) => { b.input[1].encrypted_content = "gBBB"; }, /could not be verified/],

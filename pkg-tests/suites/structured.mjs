@@ -31,6 +31,13 @@ const SAYS = {
     { type: "response.output_item.done", output_index: 0, item: { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: said }] } },
     { type: "response.completed", response: { id: "resp_1", model: "m", status: "completed", usage: { input_tokens: 3, output_tokens: 5 } } },
   ].map(data)),
+  gemini: (said) => stream(...[
+    { event_type: "interaction.created", interaction: { id: "", model: "m", status: "in_progress" } },
+    { event_type: "step.start", index: 0, step: { type: "model_output" } },
+    { event_type: "step.delta", index: 0, delta: { type: "text", text: said } },
+    { event_type: "step.stop", index: 0 },
+    { event_type: "interaction.completed", interaction: { id: "", model: "m", status: "completed", usage: { total_input_tokens: 3, total_output_tokens: 5 } } },
+  ].map(data)),
   ollama: (said) => stream(...[
     { model: "m", message: { role: "assistant", content: said }, done: false },
     { model: "m", message: { role: "assistant", content: "" }, done: true, done_reason: "stop", eval_count: 5 },
@@ -44,6 +51,7 @@ const WIRES = {
   "openai-responses": [{ kind: "openai-responses", model: "m" }, SAYS.responses, (body) => body.text?.format],
   xai: [{ kind: "xai", model: "m" }, SAYS.responses, (body) => body.text?.format],
   mistral: [{ kind: "openai-compatible", preset: "mistral", model: "m" }, SAYS.chat, (body) => body.response_format?.json_schema],
+  gemini: [{ kind: "gemini", model: "m" }, SAYS.gemini, (body) => body.response_format?.[0]],
   ollama: [{ kind: "ollama", model: "m" }, SAYS.ollama, (body) => body.format && { schema: body.format }],
 };
 
@@ -115,7 +123,7 @@ export default function (test) {
       route.everything = true;
       const page = await t.tab();
       const seen = await page.evaluate(async ([provider, schema]) => {
-        const ws = await lodger.openWorkspace("w", { pageTools: provider.kind !== "ollama" });
+        const ws = await lodger.openWorkspace("w", { pageTools: !["ollama", "gemini"].includes(provider.kind) });
         await ws.startAgent({ provider });
         const rec = T.record();
         const result = await ws.run("Count.", { schema });
@@ -137,7 +145,7 @@ export default function (test) {
       assert.equal(form.schema.properties.n.minimum, undefined);
       assert.equal(form.schema.properties.n.description, '{"minimum":1}');
       assert.deepEqual(form.schema.required, form.strict ? ["n", "unit"] : ["n"]);
-      assert.equal(form.strict, ["anthropic", "ollama"].includes(name) ? undefined : true);
+      assert.equal(form.strict, ["anthropic", "gemini", "ollama"].includes(name) ? undefined : true);
       assert.match(JSON.stringify(second), /the answer does not fit: 'n' must be a whole number of at least 1; you sent 0\. Give the whole answer again/);
       assert.deepEqual(formOf(second), form);
     });

@@ -320,6 +320,9 @@ mod tests {
         assert_eq!(own("openai-responses", "", "gpt-4.1"), Some(gpt));
         assert_eq!(own("xai", "chat", "grok-4.7"), own("openai-compatible", "openrouter", "x-ai/grok-4.7"));
         assert!(own("xai", "chat", "grok-4.7").is_some());
+        let flash = own("gemini", "", "gemini-3.8-flash").unwrap();
+        assert_eq!(own("openai-compatible", "google", "gemini-3.8-flash"), Some(flash));
+        assert_eq!(own("openai-compatible", "openrouter", "google/gemini-3.8-flash"), Some(flash));
         assert!(own("openai-compatible", "groq", "openai/gpt-oss-120b").is_some());
         assert!(own("openai-compatible", "mistral", "mistral-small-latest").is_some());
         let free = own("openai-compatible", "openrouter", "deepseek/deepseek-flash:free").unwrap();

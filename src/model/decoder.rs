@@ -350,6 +350,15 @@ mod tests {
             events.push(json!({ "type": "response.completed", "response": {} }));
             events
         }),
+        ("a call", Wire::Gemini, |length| {
+            let step = json!({ "type": "function_call", "id": "c", "name": "t", "arguments": {} });
+            let mut events = vec![json!({ "event_type": "step.start", "index": 0, "step": step })];
+            let delta = |text: &&str| json!({ "type": "arguments_delta", "arguments": text });
+            let piece = |text| json!({ "event_type": "step.delta", "index": 0, "delta": delta(text) });
+            events.extend(pieces(length).iter().map(piece));
+            events.push(json!({ "event_type": "interaction.completed", "interaction": {} }));
+            events
+        }),
         ("a call", Wire::Ollama, |length| {
             let call = json!({ "function": { "name": "t", "arguments": whole(length) } });
             vec![json!({ "message": { "tool_calls": [call] } }), json!({ "message": {}, "done": true })]
@@ -426,6 +435,15 @@ mod tests {
                 Wire::OpenAiResponses,
                 vec![json!({ "type": "response.output_text.annotation.added", "annotation": {} })],
                 &["annotations"],
+            ),
+            (
+                Wire::Gemini,
+                vec![
+                    json!({ "event_type": "step.start", "index": 0, "step": { "type": "google_search_call" } }),
+                    json!({ "event_type": "step.delta", "index": 1, "delta": { "type": "image", "data": "" } }),
+                    json!({ "event_type": "step.delta", "index": 1, "delta": { "type": "text_annotation", "annotations": [{}] } }),
+                ],
+                &["google_search_call", "annotations"],
             ),
             (
                 Wire::OpenAiChat,
@@ -536,6 +554,24 @@ mod tests {
                 r#"{"message":{"content":TEXT,"tool_calls":[{"function":{"name":"t","arguments":TEXT}}]}}"#,
             ],
             &[r#"{"message":{"content":TEXT},"done":true}"#, r#"{"message":{"content":TEXT},"done":true}"#],
+        ),
+        (
+            Wire::Gemini,
+            &[
+                r#"{"event_type":"step.start","index":1,"step":{"type":"function_call","id":"c","name":"t","arguments":{}}}"#,
+                r#"{"event_type":"step.start","index":3,"step":{"type":"code_execution_call","id":"e"}}"#,
+            ],
+            &[
+                r#"{"index":0,"delta":{"text":TEXT,"type":"text"},"event_type":"step.delta"}"#,
+                r#"{"index":N,"delta":{"type":"text","text":TEXT},"event_type":"step.delta"}"#,
+                r#"{"index":0,"delta":{"text":TEXT,"type":"text","annotations":[{"url":TEXT}]},"event_type":"step.delta"}"#,
+                r#"{"index":2,"delta":{"content":{"text":TEXT,"type":"text"},"type":"thought_summary"},"event_type":"step.delta"}"#,
+                r#"{"index":1,"delta":{"arguments":TEXT,"type":"arguments_delta"},"event_type":"step.delta"}"#,
+                r#"{"index":1,"delta":{"arguments":TEXT,"signature":TEXT,"type":"arguments_delta"},"event_type":"step.delta"}"#,
+                r#"{"index":2,"delta":{"signature":TEXT,"type":"thought_signature"},"event_type":"step.delta"}"#,
+                r#"{"index":3,"delta":{"arguments":TEXT,"type":"code_execution_call"},"event_type":"step.delta"}"#,
+            ],
+            &[r#"{"event_type":"interaction.completed","interaction":{"status":"completed"}}"#],
         ),
     ];
 

@@ -30,6 +30,8 @@ struct Told {
     request: String,
     /// A status that stands in place of a code.
     status: Option<u16>,
+    /// After how long it may be asked again, in seconds: `34.5s`.
+    delay: String,
 }
 
 impl Told {
@@ -60,6 +62,9 @@ impl Told {
             // Azure says of its filter there what it is, also where its code is a number.
             told.kind = error.object("innererror").text("code").into();
         }
+        if told.kind.is_empty() {
+            told.kind = inner.text("status").into();
+        }
         // The stable key, where there is one, says more than the type.
         told.code = error.object("details").text("error_code").into();
         if told.code.is_empty() {
@@ -67,6 +72,9 @@ impl Told {
             told.code = Some(text(code)).filter(|text| !text.is_empty()).unwrap_or(code.into()).into();
         }
         told.status = told.code.parse().ok();
+        let details = error.get("details").and_then(json::parse).unwrap_or_default();
+        let delay = |detail: &Value| detail.get("retryDelay").and_then(Value::as_str).map(Into::into);
+        told.delay = details.as_array().and_then(|all| all.iter().find_map(delay)).unwrap_or_default();
         if let Some(raw) = error.object("metadata").get("raw") {
             told.routed(raw);
         }
@@ -90,7 +98,9 @@ impl Told {
 
     /// The provider's own name of the failure.
     fn name(&self) -> Option<String> {
-        let name = if self.code.is_empty() { &self.kind } else { &self.code };
+        // A code that is a status says less than a word.
+        let worded = self.status.is_some() && !self.kind.is_empty();
+        let name = if worded || self.code.is_empty() { &self.kind } else { &self.code };
         Some(name.clone()).filter(|name| !name.is_empty())
     }
 
@@ -105,6 +115,7 @@ impl Told {
             "insufficient credits",
             "insufficient balance",
             "available credits",
+            "credits are depleted",
             "have any credits",
             "spending limit",
             "spend limit",
@@ -120,11 +131,12 @@ impl Told {
             return Some(Code::Refused);
         }
         self.by_name().or_else(|| {
-            if has(&["incorrect api key", "invalid api key", "api key not valid"]) {
+            if has(&["incorrect api key", "invalid api key", "api key not valid", "api key expired"]) {
                 Some(Code::Auth)
             } else if has(&[
                 "prompt is too long",
                 "input is too long",
+                "input token count",
                 "maximum prompt length",
                 "context length",
                 "context limit",
@@ -153,12 +165,12 @@ impl Told {
                 "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => {
                     Code::ContextLength
                 }
-                "authentication_error" | "invalid_api_key" => Code::Auth,
-                "permission_error" => Code::Permission,
-                "not_found_error" | "model_not_found" => Code::NotFound,
-                "rate_limit_error" | "rate_limit_exceeded" => Code::RateLimit,
-                "overloaded_error" | "unavailable_error" => Code::Overloaded,
-                "timeout_error" => Code::Timeout,
+                "authentication_error" | "invalid_api_key" | "UNAUTHENTICATED" => Code::Auth,
+                "permission_error" | "PERMISSION_DENIED" => Code::Permission,
+                "not_found_error" | "model_not_found" | "NOT_FOUND" => Code::NotFound,
+                "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" => Code::RateLimit,
+                "overloaded_error" | "unavailable_error" | "UNAVAILABLE" => Code::Overloaded,
+                "timeout_error" | "DEADLINE_EXCEEDED" => Code::Timeout,
                 "content_filter" | "ResponsibleAIPolicyViolation" => Code::Refused,
                 "api_error" | "server_error" | "internal_server_error" => Code::Server,
                 _ => return None,
@@ -285,7 +297,8 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: M
         request: Some(request.into()).filter(|request: &String| !request.is_empty()),
         retry_after: header("retry-after-ms")
             .and_then(|ms| ms.trim().parse().ok())
-            .or_else(|| retry_after(header("retry-after")?.trim(), now)),
+            .or_else(|| retry_after(header("retry-after")?.trim(), now))
+            .or_else(|| retry_after(told.delay.strip_suffix('s')?, now)),
         // What is spent is spent and what is locked is locked, also where a proxy in between asks for another try.
         retry: header("x-should-retry")
             .filter(|_| !matches!(code, Code::Quota | Code::Auth | Code::Permission))
@@ -360,7 +373,11 @@ pub(super) fn in_stream(json: &str) -> ErrorInfo {
     let told = Told::read(json).unwrap_or_default();
     let code = told.stands_for().unwrap_or_else(|| match told.status {
         Some(status @ 400..=599) => by_status(status),
-        _ if told.kind == "invalid_request_error" || told.code == "invalid_prompt" => Code::InvalidRequest,
+        _ if matches!(told.kind.as_str(), "invalid_request_error" | "INVALID_ARGUMENT")
+            || matches!(told.code.as_str(), "invalid_prompt" | "invalid_request") =>
+        {
+            Code::InvalidRequest
+        }
         _ => Code::Server,
     });
     let message = match told.message.as_str() {
@@ -404,8 +421,11 @@ pub fn refuses_key(error: &ErrorInfo) -> bool {
 /// Whether a provider cannot open what it had sealed for itself: thinking of another account, or of long ago.
 pub fn is_sealed(error: &ErrorInfo) -> bool {
     error.code == Code::InvalidRequest
-        && (error.provider.code.as_deref() == Some("invalid_encrypted_content")
-            || find::has(&error.message, "`signature` in `thinking`"))
+        && match error.provider.code.as_deref() {
+            Some("invalid_encrypted_content") => true,
+            Some("INVALID_ARGUMENT") => find::has(&error.message, "thought signature"),
+            _ => find::has(&error.message, "`signature` in `thinking`"),
+        }
 }
 
 /// An answer that sends elsewhere, to `location` where a browser tells: nobody follows with a key.
@@ -1036,6 +1056,37 @@ mod tests {
         ] {
             is(status, body, code, words);
         }
+    }
+
+    #[test]
+    fn googles_bodies() {
+        let body = |code: u16, message: &str, status: &str, more: &str| {
+            format!(r#"{{"error":{{"code":{code},"message":"{message}","status":"{status}"{more}}}}}"#)
+        };
+        let wait =
+            r#","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"},{"retryDelay":"34.5s"}]"#;
+        for (status, message, name, code) in [
+            (400, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT", Code::Auth),
+            (400, "API key expired. Please renew the API key.", "INVALID_ARGUMENT", Code::Auth),
+            (400, "The input token count (9) exceeds the maximum", "INVALID_ARGUMENT", Code::ContextLength),
+            (400, "Request contains an invalid argument.", "INVALID_ARGUMENT", Code::InvalidRequest),
+            (429, "Your prepayment credits are depleted.", "RESOURCE_EXHAUSTED", Code::Quota),
+            (429, "You exceeded your current quota.", "RESOURCE_EXHAUSTED", Code::RateLimit),
+            (504, "Deadline expired", "DEADLINE_EXCEEDED", Code::Timeout),
+        ] {
+            is(status, &body(status, message, name, ""), code, message);
+            let told = &http(status, &[], &body(status, message, name, wait), 0).provider;
+            assert_eq!((told.code.as_deref(), told.retry_after), (Some(name), Some(34_500)));
+            let inside = in_stream(&body(status, message, name, ""));
+            assert_eq!((inside.code, inside.provider.code.as_deref()), (code, Some(name)));
+        }
+        for nonsense in [r#","details":7"#, r#","details":[7,{"retryDelay":5},{"retryDelay":"soon"}]"#] {
+            assert_eq!(http(429, &[], &body(429, "m", "x", nonsense), 0).provider.retry_after, None);
+        }
+        let sealed =
+            |message: &str| is_sealed(&http(400, &[], &body(400, message, "INVALID_ARGUMENT", ""), 0));
+        assert!(sealed("Corrupted thought signature."));
+        assert!(!sealed("Function call is missing a thought_signature in functionCall parts."));
     }
 
     #[test]

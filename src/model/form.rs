@@ -482,10 +482,12 @@ mod tests {
             ("openai-responses", "azure", "strict", "strict", "loose"),
             ("xai", "", "strict", "strict", "loose"),
             ("xai", "chat", "strict", "strict", "loose"),
+            ("gemini", "", "loose told", "offered told", "loose told"),
             ("ollama", "", "loose told", "offered told", "loose told"),
             ("openai-compatible", "", "forced told", "offered told", "forced told"),
             ("openai-compatible", "azure", "forced told", "offered told", "forced told"),
             ("openai-compatible", "openrouter", "forced told", "offered told", "forced told"),
+            ("openai-compatible", "google", "loose told", "offered told", "loose told"),
             ("openai-compatible", "groq", "forced told", "offered told", "forced told"),
             // It thinks unless it is told not to, and then takes no order.
             ("openai-compatible", "deepseek", "offered told", "offered told", "offered told"),
@@ -518,6 +520,6 @@ mod tests {
         for (kind, preset) in [("anthropic", ""), ("ollama", ""), ("openai-compatible", "openrouter")] {
             assert_eq!(means(kind, preset, neither.as_ref(), SIMPLE, false), "words told", "{kind}");
         }
-        assert_eq!(PRESETS.len(), 17);
+        assert_eq!(PRESETS.len(), 19);
     }
 }

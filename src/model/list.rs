@@ -21,13 +21,15 @@ pub(super) struct List {
     pub list: &'static str,
     /// The member of a model that a request names it by.
     pub id: &'static str,
+    /// What stands before the name there, and not in a request.
+    pub before: &'static str,
     /// The member that names it for a person.
     pub name: &'static str,
 }
 
 impl List {
     /// As OpenAI has it.
-    pub const DATA: List = List { path: "/models", list: "data", id: "id", name: "name" };
+    pub const DATA: List = List { path: "/models", list: "data", id: "id", before: "", name: "name" };
 }
 
 /// The path where a key is tried, if that is not the list.
@@ -57,6 +59,7 @@ pub(super) fn read(of: &List, endpoint: &Endpoint, list: bool, body: &str) -> Re
 fn one(of: &List, model: &Value) -> Option<Value> {
     let text = |name: &str| model.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let id = text(of.id)?;
+    let id = id.strip_prefix(of.before).unwrap_or(id);
     Some(Object::new().text("id", id).maybe_text("name", text(of.name).filter(|name| *name != id)).done())
 }
 
@@ -100,6 +103,19 @@ mod tests {
         let body = r#"{"data":[{"type":"model","id":"claude-x","display_name":"Claude X"},{"id":""},{"id":"y"}],"has_more":false}"#;
         let models = wire.models(&endpoint, true, body).unwrap();
         assert_eq!(models, [json!({ "id": "claude-x", "name": "Claude X" }), json!({ "id": "y" })]);
+    }
+
+    #[test]
+    fn googles_models_have_their_plain_names() {
+        let (wire, endpoint) = endpoint("gemini", "");
+        let url = "https://generativelanguage.googleapis.com/v1beta/models?pageSize=1000";
+        assert_eq!(wire.ask(&endpoint, false).unwrap().url, url);
+        let body = r#"{"models":[{"name":"models/gemini-x","version":"x","displayName":"Gemini X"},{"name":"tunedModels/y"}]}"#;
+        let models = wire.models(&endpoint, true, body).unwrap();
+        assert_eq!(
+            models,
+            [json!({ "id": "gemini-x", "name": "Gemini X" }), json!({ "id": "tunedModels/y" })]
+        );
     }
 
     #[test]

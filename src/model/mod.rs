@@ -12,6 +12,7 @@ mod decoder;
 pub mod errors;
 mod files;
 mod form;
+mod gemini;
 mod ids;
 mod json;
 mod lines;
@@ -89,7 +90,7 @@ pub enum Block {
 
 /// A kind of block that only its provider understands, where that is something it has looked up.
 fn looked_up(kind: &str) -> Option<String> {
-    const OWN: [&str; 3] = ["redacted_thinking", "reasoning", "compaction"];
+    const OWN: [&str; 4] = ["redacted_thinking", "reasoning", "compaction", "model_output"];
     (!OWN.contains(&kind)).then(|| kind.into())
 }
 

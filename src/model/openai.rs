@@ -232,7 +232,8 @@ fn encode_calls(shape: &Shape, dialect: &Dialect, message: &Message, out: &mut S
     let mut blocks = message.blocks.iter().peekable();
     while let Some(block) = blocks.next() {
         let Block::ToolCall { id, name, arguments } = block else { continue };
-        if !out.ends_with('[') {
+        let first = out.ends_with('[');
+        if !first {
             out.push(',');
         }
         out.push_str(r#"{"id":"#);
@@ -246,9 +247,13 @@ fn encode_calls(shape: &Shape, dialect: &Dialect, message: &Message, out: &mut S
             false => out.push_str(arguments),
         }
         out.push('}');
-        if let (Some(Block::Extra(extra)), true) = (blocks.peek(), message.own)
-            && let Some(members) = extra.strip_prefix('{').and_then(|extra| extra.strip_suffix('}'))
-        {
+        let added = match blocks.peek() {
+            Some(Block::Extra(extra)) if message.own => {
+                extra.strip_prefix('{').and_then(|extra| extra.strip_suffix('}'))
+            }
+            _ => Some(dialect.unsigned).filter(|members| first && !members.is_empty()),
+        };
+        if let Some(members) = added {
             out.push(',');
             out.push_str(members);
         }

@@ -884,6 +884,26 @@ mod tests {
     }
 
     #[test]
+    fn what_another_has_called_goes_to_google_with_what_stands_for_a_signature() {
+        let send = |own: bool, blocks: Vec<Block>| {
+            let mut out = String::new();
+            let dialect = Preset::find("openai-compatible", "google").unwrap().dialect;
+            encode_message(&dialect, &Message { role: Role::Assistant, blocks, own }, &mut out);
+            serde_json::from_str::<Value>(&out).unwrap()["tool_calls"].clone()
+        };
+        let signature = |call: &Value| call["extra_content"]["google"]["thought_signature"].clone();
+        let signed = || Block::Extra(r#"{"extra_content":{"google":{"thought_signature":"s"}}}"#.into());
+        let blocks = || vec![call("1", "x", "{}"), signed(), call("2", "y", "{}")];
+        let own = send(true, blocks());
+        assert_eq!([signature(&own[0]), signature(&own[1])], [json!("s"), Value::Null]);
+        let other = send(false, blocks());
+        assert_eq!(
+            [signature(&other[0]), signature(&other[1])],
+            [json!("skip_thought_signature_validator"), Value::Null]
+        );
+    }
+
+    #[test]
     fn how_it_ends() {
         let text = chunk(json!({"content": "a"}));
         let stop =

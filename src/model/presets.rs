@@ -41,6 +41,9 @@ pub struct Dialect {
     pub thinking: Replay,
     /// What it takes as the id of a tool call.
     pub ids: Ids,
+    /// The members that stand for the signature of a turn's first call where another has made it: without one that is
+    /// refused. Empty: nothing is signed.
+    pub unsigned: &'static str,
     /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
     pub sealed: bool,
     /// Whether it refuses a person's message right after a tool's result: something of the assistant must stand between.
@@ -139,6 +142,7 @@ impl Dialect {
         effort: Effort::Flat,
         thinking: Replay::Never,
         ids: Ids::Plain(40),
+        unsigned: "",
         sealed: false,
         bridge: false,
         images: true,
@@ -228,6 +232,15 @@ pub const PRESETS: &[Preset] = &[
         dialect: Dialect { structured: Structured::Own, ..Dialect::CHAT },
         ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true)
     },
+    Preset {
+        dialect: Dialect {
+            ids: Ids::Plain(64),
+            documents: true,
+            structured: Structured::Alone,
+            ..Dialect::CHAT
+        },
+        ..row("gemini", Wire::Gemini, Some("https://generativelanguage.googleapis.com"), true)
+    },
     Preset { dialect: LOCAL, ..row("ollama", Wire::Ollama, Some("http://localhost:11434"), false) },
     row("openai-compatible", Wire::OpenAiChat, None, true),
     Preset {
@@ -249,6 +262,17 @@ pub const PRESETS: &[Preset] = &[
             thinking: Replay::Member("reasoning"),
             documents: true,
             key_path: Some("/key"),
+            ..Dialect::CHAT
+        },
+    ),
+    // It takes no schema beside tools. What it signs goes back as `extra_content`, which is a member of each call.
+    compatible(
+        "google",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        true,
+        Dialect {
+            unsigned: r#""extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}"#,
+            structured: Structured::Alone,
             ..Dialect::CHAT
         },
     ),

@@ -9,8 +9,8 @@ use super::errors::{self, check_header};
 use super::json::Body;
 use super::list::{self, List};
 use super::{
-    Delta, Dialect, Endpoint, Message, Preset, Settings, ToolSpec, Usage, anthropic, ollama, openai_chat,
-    openai_responses,
+    Delta, Dialect, Endpoint, Message, Preset, Settings, ToolSpec, Usage, anthropic, gemini, ollama,
+    openai_chat, openai_responses,
 };
 use crate::error::ErrorInfo;
 use crate::list::Listed;
@@ -154,6 +154,8 @@ wires! {
     OpenAiResponses = "openai-responses", openai_responses::CODEC;
     /// Ollama's own API.
     Ollama = "ollama", ollama::CODEC;
+    /// Google's Interactions.
+    Gemini = "gemini", gemini::CODEC;
 }
 
 impl Wire {

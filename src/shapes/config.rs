@@ -281,7 +281,7 @@ shapes! {
 
     /// A model API, or with `stream` a model of the app's own.
     given Provider {
-        /// `anthropic`, `openai`, `openai-responses`, `openai-compatible`, `ollama`, `xai`; `custom` with `stream`.
+        /// `anthropic`, `openai`, `openai-responses`, `openai-compatible`, `gemini`, `ollama`, `xai`; `custom` with `stream`.
         kind: String;
         /// Where the server of an `openai-compatible` provider is, and its habits; `chat` for `xai`, `azure` for `openai-responses`.
         preset: Option<String>;

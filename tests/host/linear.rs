@@ -452,6 +452,11 @@ fn alternating(wire: Wire, parts: usize, says: &str) -> Vec<Value> {
             let name = "response.output_text.delta";
             vec![json!({ "type": name, "output_index": n, "content_index": 0, "delta": says })]
         }
+        (Wire::Gemini, thinks) => {
+            let text = json!({ "type": "text", "text": says });
+            let delta = if thinks { json!({ "type": "thought_summary", "content": text }) } else { text };
+            vec![json!({ "event_type": "step.delta", "index": n, "delta": delta })]
+        }
         (Wire::Ollama, true) => vec![json!({ "message": { "thinking": says }, "done": false })],
         (Wire::Ollama, false) => vec![json!({ "message": { "content": says }, "done": false })],
     };
@@ -470,6 +475,9 @@ fn ends(wire: Wire) -> Vec<Value> {
         Wire::OpenAiChat => vec![json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] })],
         Wire::OpenAiResponses => {
             vec![json!({ "type": "response.completed", "response": { "status": "completed" } })]
+        }
+        Wire::Gemini => {
+            vec![json!({ "event_type": "interaction.completed", "interaction": { "status": "completed" } })]
         }
         Wire::Ollama => vec![json!({ "message": {}, "done": true, "done_reason": "stop" })],
     }

@@ -1,7 +1,7 @@
 //! The judges of requests are judged: bad transcripts, made by hand, are refused, and good ones are accepted.
 
 use crate::support::anthropic_rules::{self, Signed};
-use crate::support::{ollama_rules, openai_responses_rules, openai_rules};
+use crate::support::{gemini_rules, ollama_rules, openai_responses_rules, openai_rules};
 use serde_json::{Value, json};
 
 fn signed() -> Signed {
@@ -468,6 +468,114 @@ fn responses_transcripts_are_judged() {
         ("two tools", json!({ "tools": [tool, tool] })),
         ("not allowed", json!({ "tools": [with(tool.clone(), "name", json!("a.b"))] })),
         ("of an object", json!({ "tools": [with(tool.clone(), "parameters", json!({}))] })),
+    ] {
+        let refused = body(more.clone()).expect_err(&more.to_string());
+        assert!(refused.contains(why), "{more}: {refused}");
+    }
+}
+
+#[test]
+fn gemini_transcripts_are_judged() {
+    let text =
+        |kind: &str, text: &str| json!({ "type": kind, "content": [{ "type": "text", "text": text }] });
+    let (hi, said) = (text("user_input", "hi"), text("model_output", "hello"));
+    let thought = |proof: &str| json!({ "type": "thought", "signature": proof, "summary": [{ "type": "text", "text": "hm" }] });
+    let unsigned = json!({ "type": "thought", "signature": "skip_thought_signature_validator" });
+    let asks = |id: &str| json!({ "type": "function_call", "id": id, "name": "look", "arguments": {} });
+    let told = |id: &str| json!({ "type": "function_result", "call_id": id, "name": "look", "result": "x" });
+    let search = json!({ "type": "google_search_call", "id": "g1" });
+    let found = json!({ "type": "google_search_result", "call_id": "g1" });
+    let with = |mut step: Value, name: &str, value: Value| {
+        step[name] = value;
+        step
+    };
+    let check =
+        |steps: &Value, paused: bool| gemini_rules::check_steps(steps.as_array().unwrap(), &signed(), paused);
+    let good = [
+        json!([hi]),
+        json!([hi, said, hi, hi]),
+        json!([hi, thought("s1"), asks("a"), asks("b"), told("b"), told("a"), said, hi]),
+        json!([hi, unsigned, asks("a"), with(told("a"), "is_error", json!(true))]),
+        json!([hi, with(asks("a"), "signature", json!("own")), told("a")]),
+        json!([hi, search, found, said, hi]),
+    ];
+    for steps in good {
+        assert_eq!(check(&steps, false), Ok(()), "{steps}");
+    }
+    assert_eq!(check(&json!([hi, said]), true), Ok(()));
+    let bad = [
+        ("no steps", json!([])),
+        ("the model's", json!([said, hi])),
+        ("ends with", json!([hi, said])),
+        ("an empty text", json!([text("user_input", " ")])),
+        ("without a part", json!([with(hi.clone(), "content", json!([]))])),
+        ("no part of this", json!([hi, with(said.clone(), "content", json!([{ "type": "image" }])), hi])),
+        ("type", json!([hi, { "role": "user", "content": "x" }])),
+        ("no result", json!([hi, thought("s1"), asks("a"), hi])),
+        ("no result", json!([hi, thought("s1"), asks("a")])),
+        ("no result", json!([hi, thought("s1"), asks("a"), asks("b"), told("a"), said, told("b")])),
+        ("not called", json!([hi, told("a")])),
+        ("has one", json!([hi, thought("s1"), asks("a"), told("a"), told("a")])),
+        ("that names", json!([hi, thought("s1"), asks("a"), with(told("a"), "name", json!("see"))])),
+        ("empty result", json!([hi, thought("s1"), asks("a"), with(told("a"), "result", json!(""))])),
+        (
+            "an error that is none",
+            json!([hi, thought("s1"), asks("a"), with(told("a"), "is_error", json!(false))]),
+        ),
+        ("two calls", json!([hi, thought("s1"), asks("a"), asks("a"), told("a")])),
+        ("a call's id", json!([hi, thought("s1"), asks("a.b"), told("a.b")])),
+        ("a call's name", json!([hi, thought("s1"), with(asks("a"), "name", json!("odd name")), told("a")])),
+        ("no object", json!([hi, thought("s1"), with(asks("a"), "arguments", json!("{}")), told("a")])),
+        ("without a signature", json!([hi, asks("a"), told("a")])),
+        ("without a signature", json!([hi, thought("s1"), said, hi, asks("a"), told("a")])),
+        ("led to nothing", json!([hi, thought("s1"), hi])),
+        ("led to nothing", json!([hi, thought("s1")])),
+        ("somebody else", json!([hi, thought("s9"), said, hi])),
+        ("somebody else", json!([hi, thought("s2"), said, hi])),
+        (
+            "somebody else",
+            json!([hi, with(unsigned.clone(), "summary", thought("s1")["summary"].clone()), said, hi]),
+        ),
+        ("nothing answers", json!([hi, search, said, hi])),
+        ("has a member", json!([hi, with(said.clone(), "role", json!("model")), hi])),
+    ];
+    for (why, steps) in bad {
+        let refused = check(&steps, false).expect_err(&steps.to_string());
+        assert!(refused.contains(why), "{steps}: {refused}");
+    }
+    let body = |more: Value| {
+        let mut body = json!({ "model": "m", "store": false, "stream": true, "input": [hi] });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        gemini_rules::check(&body, &signed(), false)
+    };
+    let tool = json!({ "type": "function", "name": "a", "parameters": { "type": "object" } });
+    let forced =
+        |name: &str| json!({ "tool_choice": { "allowed_tools": { "mode": "any", "tools": [name] } } });
+    let format = json!([{ "type": "text", "mime_type": "application/json", "schema": {} }]);
+    assert_eq!(
+        body(json!({ "tools": [tool], "generation_config": forced("a"), "system_instruction": "s" })),
+        Ok(())
+    );
+    assert_eq!(
+        body(json!({ "response_format": format, "generation_config": { "thinking_level": "low" } })),
+        Ok(())
+    );
+    for (why, more) in [
+        ("no model", json!({ "model": "" })),
+        ("stored", json!({ "store": true })),
+        ("does not stream", json!({ "stream": false })),
+        ("instructs nothing", json!({ "system_instruction": " " })),
+        ("has a member", json!({ "messages": [] })),
+        ("without one", json!({ "tools": [] })),
+        ("no function", json!({ "tools": [with(tool.clone(), "type", json!("google_search"))] })),
+        ("two tools", json!({ "tools": [tool, tool] })),
+        ("not allowed", json!({ "tools": [with(tool.clone(), "name", json!("a.b"))] })),
+        ("of an object", json!({ "tools": [with(tool.clone(), "parameters", json!({}))] })),
+        ("names no tool", json!({ "tools": [tool], "generation_config": forced("b") })),
+        ("thinking_level", json!({ "generation_config": { "thinking_level": "none" } })),
+        ("beside functions", json!({ "tools": [tool], "response_format": format })),
+        ("no list of one", json!({ "response_format": format[0] })),
+        ("without a schema", json!({ "response_format": [with(format[0].clone(), "schema", Value::Null)] })),
     ] {
         let refused = body(more.clone()).expect_err(&more.to_string());
         assert!(refused.contains(why), "{more}: {refused}");

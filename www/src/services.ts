@@ -34,7 +34,7 @@ export interface Service {
 
 /** A choice of the settings. */
 export interface Group {
-  id: "anthropic" | "openai" | "xai" | "ollama" | "openai-compatible";
+  id: "anthropic" | "openai" | "google" | "xai" | "ollama" | "openai-compatible";
   name: string;
   about: string;
   /** What its variants are called together. */
@@ -45,6 +45,7 @@ export interface Group {
 export const GROUPS: readonly Group[] = [
   { id: "anthropic", name: "Anthropic", about: "Claude, with your own key." },
   { id: "openai", name: "OpenAI", about: "GPT, with your own key.", variants: "API" },
+  { id: "google", name: "Google", about: "Gemini, with your own key." },
   { id: "xai", name: "xAI", about: "Grok, with your own key.", variants: "API" },
   { id: "ollama", name: "Ollama", about: "A model on your own machine. No key." },
   { id: "openai-compatible", name: "Another service", about: "OpenRouter, Groq, LM Studio and all else that speaks like OpenAI.", variants: "Service" },
@@ -74,6 +75,10 @@ export const SERVICES: readonly Service[] = [
   },
   { id: "openai-responses", name: "OpenAI", variant: "Responses", ...openai },
   { id: "openai", name: "OpenAI", variant: "Chat Completions", ...openai },
+  {
+    id: "gemini", group: "google", name: "Google", account: "gemini", key: "needed", keyForm: "AIza…", url: "https://generativelanguage.googleapis.com", model: null, example: "gemini-3.8-flash",
+    help: "Google AI Studio makes the keys.",
+  },
   { id: "xai", name: "xAI", variant: "Responses", ...xai },
   { id: "xai/chat", name: "xAI", variant: "Chat Completions", ...xai },
   {
@@ -81,6 +86,7 @@ export const SERVICES: readonly Service[] = [
     help: OLLAMA, command: OLLAMA_COMMAND,
   },
   hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "sk-or-…", "anthropic/claude-sonnet-4.6"),
+  hosted("google", "Google’s compatible endpoint", "https://generativelanguage.googleapis.com/v1beta/openai", "AIza…", "gemini-3.8-flash"),
   hosted("groq", "Groq", "https://api.groq.com/openai/v1", "gsk_…", "openai/gpt-oss-120b"),
   hosted("deepseek", "DeepSeek", "https://api.deepseek.com", "sk-…", "deepseek-flash"),
   hosted("mistral", "Mistral", "https://api.mistral.ai/v1", "", "mistral-medium"),

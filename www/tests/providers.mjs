@@ -311,10 +311,10 @@ export const tests = {
 };
 
 /** The other wires: each conversation goes on where the last one was, before the strict server of its provider. */
-tests["one conversation over Responses, Ollama and Mistral: thinking, a tool, an answer"] = async ({ page, base, hosts }) => {
+tests["one conversation over Responses, Gemini, Ollama and Mistral: thinking, a tool, an answer"] = async ({ page, base, hosts }) => {
   await open(page, base);
   await start(page);
-  for (const [i, [card, variant, name]] of [["OpenAI", "Responses", "openai-responses"], ["Ollama", undefined, "ollama"], ["Another service", "Mistral", "openai-compatible/mistral"]].entries()) {
+  for (const [i, [card, variant, name]] of [["OpenAI", "Responses", "openai-responses"], ["Google", undefined, "gemini"], ["Ollama", undefined, "ollama"], ["Another service", "Mistral", "openai-compatible/mistral"]].entries()) {
     const row = WIRES.find((row) => row.name === name);
     const server = await rawServer(row.wire);
     try {

@@ -12,6 +12,7 @@
 //   failures            its failures by our codes: [status, body]
 import { anthropic } from "./anthropic.mjs";
 import { azureChat, chat } from "./chat.mjs";
+import { gemini } from "./gemini.mjs";
 import { ollama } from "./ollama.mjs";
 import { azureResponses, responses, xai } from "./responses.mjs";
 
@@ -34,6 +35,7 @@ export const WIRES = [
   // An id as long as it takes, and a character that is no letter at its end.
   row("openai-responses", responses, { id: (n) => `call_${`${n}`.padStart(58, "x")}-` }),
   row("xai", xai),
+  row("gemini", gemini, { base: "", id: (n) => `k${n}` }),
   // Without an id, as old servers are.
   row("ollama", ollama, { base: "", id: () => null }),
   // The version that it has where a page says none does not know how hard to think.

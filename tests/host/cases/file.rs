@@ -37,7 +37,8 @@ fn with(kind: &str) -> World {
 fn asked(world: &World) -> Value {
     let body = &world.model(0).1.body;
     let list = body["messages"].as_array().or(body["input"].as_array()).unwrap();
-    list.iter().find(|message| message["role"] == "user").unwrap().clone()
+    let from_person = |message: &&Value| message["role"] == "user" || message["type"] == "user_input";
+    list.iter().find(from_person).unwrap().clone()
 }
 
 fn entries(world: &World) -> Vec<Entry> {
@@ -100,6 +101,23 @@ fn openais_responses_get_parts() {
     );
     url(&content[1]["file_data"], &SAMPLES[2]);
     assert_eq!(content.as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn gemini_gets_parts() {
+    let mut world = with("gemini");
+    send_files(&mut world, "look", &[2, 3, 5]);
+    let content = &asked(&world)["content"];
+    for (part, (kind, sample)) in [("image", &SAMPLES[1]), ("document", &SAMPLES[2])].into_iter().enumerate()
+    {
+        assert_eq!(
+            (&content[part]["type"], &content[part]["mime_type"]),
+            (&json!(kind), &json!(sample.media_type))
+        );
+        is(&content[part]["data"], sample);
+    }
+    assert_eq!(content[2]["text"], "The file (application/json):\n{\"a\":[1]}");
+    assert_eq!(content[3], json!({ "type": "text", "text": "look" }));
 }
 
 #[test]
@@ -282,7 +300,7 @@ const NOTE: &str = "(image/png) was attached here; it was lost since, and nobody
 
 #[test]
 fn a_lost_file_is_told_to_the_model_and_the_run_goes_on() {
-    for kind in ["custom", "anthropic", "openai", "openai-responses", "ollama"] {
+    for kind in ["custom", "anthropic", "openai", "openai-responses", "ollama", "gemini"] {
         let mut world = with(kind);
         send_files(&mut world, "look", &[1, 4]);
         world.answers(0, says("seen"));

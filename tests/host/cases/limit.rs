@@ -6,8 +6,6 @@ use lodger::error::{Code, ErrorInfo};
 use lodger::model::{Decoder, DeltaKind, Limits, Wire};
 use serde_json::{Value, json};
 
-const WIRES: [Wire; 4] = [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Ollama];
-
 const LIMITS: Limits = Limits { answer: 1_000, arguments: 100, calls: 3 };
 
 /// An answer of these texts.
@@ -19,6 +17,9 @@ fn says_in(wire: Wire, texts: &[String]) -> Vec<Value> {
         Wire::OpenAiChat => json!({ "choices": [{ "index": 0, "delta": { "content": text } }] }),
         Wire::OpenAiResponses => {
             json!({ "type": "response.output_text.delta", "output_index": 0, "delta": text })
+        }
+        Wire::Gemini => {
+            json!({ "event_type": "step.delta", "index": 0, "delta": { "type": "text", "text": text } })
         }
         Wire::Ollama => json!({ "message": { "content": text }, "done": false }),
     };
@@ -32,6 +33,9 @@ fn says_in(wire: Wire, texts: &[String]) -> Vec<Value> {
         }
         Wire::OpenAiResponses => {
             vec![json!({ "type": "response.completed", "response": { "status": "completed" } })]
+        }
+        Wire::Gemini => {
+            vec![json!({ "event_type": "interaction.completed", "interaction": { "status": "completed" } })]
         }
         Wire::Ollama => vec![json!({ "message": { "content": "" }, "done": true, "done_reason": "stop" })],
     };
@@ -64,6 +68,11 @@ fn calls_in(wire: Wire, count: usize) -> Vec<Value> {
                     let kind = format!("response.output_item.{kind}");
                     events.push(json!({ "type": kind, "output_index": number, "item": item }));
                 }
+            }
+            Wire::Gemini => {
+                let step = json!({ "type": "function_call", "id": id, "name": "t", "arguments": {} });
+                events.push(json!({ "event_type": "step.start", "index": number, "step": step }));
+                events.push(json!({ "event_type": "step.stop", "index": number }));
             }
             Wire::Ollama => {
                 let call = json!({ "id": id, "function": { "name": "t", "arguments": {} } });
@@ -109,7 +118,7 @@ fn read_all(wire: Wire, limits: Limits, events: &[Value]) -> (String, Result<usi
 
 #[test]
 fn an_answer_that_says_too_much_ends_where_it_does() {
-    for wire in WIRES {
+    for &wire in Wire::ALL {
         let piece = || "x".repeat(100);
         let fits: Vec<String> = (0..10).map(|_| piece()).collect();
         // What comes around the pieces does not count here.
@@ -132,7 +141,7 @@ fn an_answer_that_says_too_much_ends_where_it_does() {
 
 #[test]
 fn what_says_nothing_and_comes_for_ever_ends_too() {
-    for wire in WIRES {
+    for &wire in Wire::ALL {
         let events = says_in(wire, &vec![String::new(); 1_000]);
         let error = read_all(wire, LIMITS, &events).1.unwrap_err();
         assert_eq!(error.code, Code::TooLarge, "{}", wire.as_str());
@@ -146,7 +155,7 @@ fn what_says_nothing_and_comes_for_ever_ends_too() {
 
 #[test]
 fn a_call_whose_arguments_are_too_large_ends_the_answer() {
-    for wire in WIRES {
+    for &wire in Wire::ALL {
         let args = |bytes: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(bytes - 8));
         for (bytes, fits) in [(100, true), (101, false), (900, false)] {
             let args = args(bytes);
@@ -181,7 +190,7 @@ fn arguments_that_come_whole_at_the_end_are_measured_too() {
 
 #[test]
 fn an_answer_of_too_many_calls_ends_at_the_first_that_is_one_too_many() {
-    for wire in WIRES {
+    for &wire in Wire::ALL {
         let limits = Limits { answer: 100_000, ..LIMITS };
         assert_eq!(read_all(wire, limits, &calls_in(wire, 3)).1, Ok(3), "{}", wire.as_str());
         for count in [4, 50] {

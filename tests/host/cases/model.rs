@@ -254,9 +254,12 @@ fn an_answer_of_each_wire_that_ends_too_soon_is_asked_for_again() {
         Wire::OpenAiResponses => {
             json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "hal" })
         }
+        Wire::Gemini => {
+            json!({ "event_type": "step.delta", "index": 0, "delta": { "type": "text", "text": "hal" } })
+        }
         Wire::Ollama => json!({ "message": { "content": "hal" }, "done": false }),
     };
-    for wire in [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Ollama] {
+    for &wire in Wire::ALL {
         let texts: Vec<_> = begins(wire).into_iter().chain([text(wire)]).collect();
         let calls = one_call(wire, "get_fact", &["{", "}"], json!({})).events;
         let cases = [&texts, &calls].into_iter().flat_map(|events| {

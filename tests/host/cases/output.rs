@@ -453,6 +453,11 @@ fn every_wire_says_it_in_its_own_way() {
             "/text/format",
         ),
         (json!({ "kind": "xai", "apiKey": "k0123456789" }), "/text/format/schema", "/text/format"),
+        (
+            json!({ "kind": "gemini", "apiKey": "k0123456789" }),
+            "/response_format/0/schema",
+            "/response_format/0",
+        ),
         (json!({ "kind": "ollama" }), "/format", "/format"),
         (groq(), "/tools/0/function/parameters", "/tool_choice"),
     ] {

@@ -41,6 +41,7 @@ fn a_provider_brings_the_room_of_its_wire_and_each_is_asked_for_once() {
         ("openai", Room::Chat),
         ("ollama", Room::Chat),
         ("openai-responses", Room::Responses),
+        ("gemini", Room::Gemini),
     ];
     for (kind, room) in rooms {
         let mut world = opened();
@@ -128,11 +129,12 @@ fn a_room_that_does_not_come_rejects_what_needs_it_ends_no_run_and_is_asked_for_
 }
 
 /// Of each room a command that needs it. That of `past` comes before that of `carry`, which builds on it.
-fn needs_each() -> [(Room, &'static str, Value); 10] {
+fn needs_each() -> [(Room, &'static str, Value); 11] {
     [
         (Room::Anthropic, "startAgent", config("anthropic")),
         (Room::Chat, "configureAgent", config("ollama")),
         (Room::Responses, "configureAgent", config("openai-responses")),
+        (Room::Gemini, "configureAgent", config("gemini")),
         (Room::Pages, "pages.tree", json!({})),
         (Room::Upkeep, "pages.trash", json!({})),
         (Room::Schema, "tools.register", tool(RARE_TOOL.into())),

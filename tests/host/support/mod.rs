@@ -5,6 +5,7 @@ pub mod calm;
 pub mod desk;
 pub mod engine;
 pub mod form_rules;
+pub mod gemini_rules;
 pub mod laws;
 pub mod media;
 pub mod ollama_rules;

@@ -134,7 +134,7 @@ fn random_answer(rng: &mut Rng, wire: Wire, tools: &[String], signed: &mut Signe
 
 fn thinking(rng: &mut Rng, wire: Wire, signed: &mut Signed) -> Block {
     let text = if rng.u8(..4) == 0 { String::new() } else { text(rng) };
-    let signature = (wire == Wire::Anthropic).then(|| {
+    let signature = matches!(wire, Wire::Anthropic | Wire::Gemini).then(|| {
         let order = signed.len();
         let proof = format!("sig/{order}+=");
         signed.insert(proof.clone(), (order, text.clone()));

@@ -1518,6 +1518,7 @@ impl World {
             4..7 => json!({ "kind": "anthropic", "apiKey": { "$fn": KEY } }),
             7 | 8 => json!({ "kind": "ollama", "model": "m" }),
             9 | 10 => json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" }),
+            11 => json!({ "kind": "gemini", "apiKey": "AIza0123456789", "model": "m" }),
             _ => json!({ "kind": "custom", "stream": { "$fn": STREAM } }),
         };
         if self.rng.u8(..12) == 0 {

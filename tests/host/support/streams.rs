@@ -20,6 +20,9 @@ pub fn begins(wire: Wire) -> Vec<Value> {
         Wire::OpenAiResponses => vec![
             json!({ "type": "response.output_item.added", "output_index": 0, "item": { "type": "message", "content": [] } }),
         ],
+        Wire::Gemini => {
+            vec![json!({ "event_type": "step.start", "index": 0, "step": { "type": "model_output" } })]
+        }
         Wire::OpenAiChat | Wire::Ollama => vec![],
     }
 }
@@ -70,6 +73,17 @@ pub fn one_call(wire: Wire, name: &str, pieces: &[&str], whole: Value) -> OneCal
                 event("output_item.done", "item", item(&text)),
                 event("completed", "response", json!({ "status": "completed" })),
             ]
+        }
+        Wire::Gemini => {
+            let step = json!({ "type": "function_call", "id": "c", "name": name, "arguments": {} });
+            events.push(json!({ "event_type": "step.start", "index": 0, "step": step }));
+            for piece in pieces {
+                let delta = json!({ "type": "arguments_delta", "arguments": piece });
+                events.push(json!({ "event_type": "step.delta", "index": 0, "delta": delta }));
+            }
+            events.push(json!({ "event_type": "step.stop", "index": 0 }));
+            let interaction = json!({ "status": "requires_action" });
+            vec![json!({ "event_type": "interaction.completed", "interaction": interaction })]
         }
         Wire::Ollama => {
             let call = json!({ "id": "c", "function": { "name": name, "arguments": whole } });

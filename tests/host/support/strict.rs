@@ -1,7 +1,7 @@
 //! Judges what is sent on a wire as its strict server would: the one place that knows which rules are whose.
 
 use super::anthropic_rules::{self, Signed};
-use super::{ollama_rules, openai_responses_rules, openai_rules};
+use super::{gemini_rules, ollama_rules, openai_responses_rules, openai_rules};
 use lodger::model::Wire;
 use serde_json::{Value, json};
 
@@ -12,6 +12,7 @@ pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) ->
         Wire::Ollama => ollama_rules::check(body, paused),
         Wire::OpenAiResponses => openai_responses_rules::check(body, signed, paused),
         Wire::OpenAiChat => openai_rules::check(body, paused),
+        Wire::Gemini => gemini_rules::check(body, signed, paused),
     }
 }
 
@@ -25,5 +26,6 @@ pub fn check_messages(wire: Wire, messages: &[Value], signed: &Signed, paused: b
         Wire::Ollama => ollama_rules::check_messages(messages, paused),
         Wire::OpenAiResponses => openai_responses_rules::check_input(messages, signed, paused),
         Wire::OpenAiChat => openai_rules::check_messages(messages, paused),
+        Wire::Gemini => gemini_rules::check_steps(messages, signed, paused),
     }
 }

@@ -91,10 +91,11 @@ fn judge(seed: u64, world: &World, counts: &mut Counts) {
         let place = || format!("seed {seed}, prefix {prefix} of {}", rows.len());
         counts.prefixes += 1;
         let draft = draft(&mut rng, &journal);
-        let wire = match prefix % 6 {
+        let wire = match prefix % 7 {
             0 => Wire::OpenAiChat,
             1 => Wire::Ollama,
             2 => Wire::OpenAiResponses,
+            3 => Wire::Gemini,
             _ => Wire::Anthropic,
         };
         let page = Page { disk: &disk, journal: &journal, draft, world, wire };
@@ -165,6 +166,7 @@ impl Page<'_> {
             Wire::OpenAiResponses => {
                 json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" })
             }
+            Wire::Gemini => json!({ "kind": "gemini", "apiKey": "AIza0123456789", "model": "m" }),
             Wire::OpenAiChat => json!({ "kind": "custom", "stream": { "$fn": 1 } }),
         }
     }

@@ -86,6 +86,7 @@ replays! {
     openai_chat = "openai-chat"
     openai_responses = "openai-responses"
     ollama = "ollama"
+    gemini = "gemini"
     custom = "custom"
     schema = "schema"
 }

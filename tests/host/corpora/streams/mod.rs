@@ -7,6 +7,7 @@
 
 mod anthropic;
 mod chat;
+mod gemini;
 mod ollama;
 mod responses;
 mod table;
@@ -37,7 +38,8 @@ struct Reading {
 type Check = fn(&str, &[u8], &[(usize, String)]) -> &'static str;
 
 /// One for each wire.
-const READINGS: &[Reading] = &[anthropic::READING, chat::READING, responses::READING, ollama::READING];
+const READINGS: &[Reading] =
+    &[anthropic::READING, chat::READING, responses::READING, ollama::READING, gemini::READING];
 
 /// The hand-written streams of a wire.
 fn own(reading: &Reading) -> Vec<(String, Vec<u8>)> {

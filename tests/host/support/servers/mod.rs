@@ -4,6 +4,7 @@
 //! say something says so with `None`. Leaves to others: what a codec must make of it (`cases::conformance`).
 
 mod anthropic;
+mod gemini;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
@@ -61,7 +62,7 @@ pub struct Server {
 
 /// One for each wire.
 pub const SERVERS: &[Server] =
-    &[anthropic::SERVER, openai_chat::SERVER, openai_responses::SERVER, ollama::SERVER];
+    &[anthropic::SERVER, openai_chat::SERVER, openai_responses::SERVER, ollama::SERVER, gemini::SERVER];
 
 /// A text in the pieces in which it is sent: of every length, split between characters.
 fn pieces(text: &str) -> Vec<String> {

@@ -17,7 +17,7 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 10] = [
+const ROOMS: [Room; 11] = [
     Room {
         name: "anthropic",
         on: &[],
@@ -47,6 +47,12 @@ const ROOMS: [Room; 10] = [
             "model::openai_responses::CODEC*",
         ],
         code: &["model::openai_responses::"],
+    },
+    Room {
+        name: "gemini",
+        on: &[],
+        doors: &["model::gemini::encode_message", "model::gemini::write", "model::gemini::CODEC*"],
+        code: &["model::gemini::"],
     },
     Room {
         name: "pages",

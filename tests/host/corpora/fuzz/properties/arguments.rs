@@ -75,12 +75,15 @@ fn goes_back(wire: Wire, arguments: &str, blocks: &[Block]) {
     let mut out = String::new();
     let message = Message { role: Role::Assistant, blocks: blocks.to_vec(), own: true };
     wire.encode_message(&Dialect::CHAT, &message, &mut out);
-    let sent: Value = serde_json::from_str(&out).unwrap_or_else(|why| panic!("{why}: {out}"));
+    let sent: Vec<Value> =
+        serde_json::from_str(&format!("[{out}]")).unwrap_or_else(|why| panic!("{why}: {out}"));
+    let sent = sent.last().unwrap();
     let text = |value: &Value| -> Value { serde_json::from_str(value.as_str().unwrap()).unwrap() };
     let sent = match wire {
         Wire::Anthropic => sent["content"][0]["input"].clone(),
         Wire::OpenAiChat => text(&sent["tool_calls"][0]["function"]["arguments"]),
         Wire::OpenAiResponses => text(&sent["arguments"]),
+        Wire::Gemini => sent["arguments"].clone(),
         Wire::Ollama => sent["tool_calls"][0]["function"]["arguments"].clone(),
     };
     let asked = serde_json::from_str::<Value>(arguments).ok();

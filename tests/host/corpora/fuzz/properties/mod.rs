@@ -26,6 +26,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "openai-chat", holds: |bytes| codec::wire(Wire::OpenAiChat, bytes) },
     Target { name: "openai-responses", holds: |bytes| codec::wire(Wire::OpenAiResponses, bytes) },
     Target { name: "ollama", holds: |bytes| codec::wire(Wire::Ollama, bytes) },
+    Target { name: "gemini", holds: |bytes| codec::wire(Wire::Gemini, bytes) },
     Target { name: "custom", holds: codec::custom },
     Target { name: "schema", holds: schema::hold },
 ];

@@ -1,0 +1,3 @@
+#![no_main]
+
+lodger_fuzz::fuzz!("gemini");
