@@ -166,6 +166,7 @@ const STEPS = [
   ["sendMessage, empty", async (ws) => (await T.refused(() => ws.sendMessage(""))).code],
   ["run", (ws) => ws.run("Six."), (ws) => ws.history({ limit: 2 })],
   ["regenerate", async (ws) => (await ws.regenerate()).result, (ws) => ws.history({ limit: 1 })],
+  ["compact", async (ws) => (await (await ws.compact({ instructions: "Names." })).result).outcome, (ws) => ws.history({ limit: 1 })],
   ["interrupt", async (ws) => {
     const run = await ws.sendMessage("hold");
     await until(() => shown() === "Wait");
@@ -372,6 +373,7 @@ const STEPS = [
   ["invoke get_agent_settings", (ws) => ws.invoke("get_agent_settings")],
   ["invoke send_agent_message", async (ws) => ws.wait((await ws.invoke("send_agent_message", { message: "By name." })).runId), (ws) => ws.history({ limit: 2 })],
   ["invoke regenerate_agent_message", async (ws) => ws.wait((await ws.invoke("regenerate_agent_message")).runId), (ws) => ws.history({ limit: 1 })],
+  ["invoke compact_conversation", async (ws) => ws.wait((await ws.invoke("compact_conversation", { instructions: "Names." })).runId), (ws) => ws.history({ limit: 1 })],
   ["invoke interrupt_agent", async (ws) => {
     const { runId } = await ws.invoke("send_agent_message", { message: "hold" });
     await until(() => shown() === "Wait");

@@ -305,6 +305,7 @@ const PATHS = {
   "sendMessage, to an archived session": { before: (ws) => ws.sessions.archive("kept"), act: (ws, s) => ws.sendMessage("More.", s.other) },
   "sendMessage, with a tool": { act: (ws) => ws.run('call create_page {"title":"By a tool"}') },
   "regenerate": { act: async (ws) => (await ws.regenerate()).result.then(({ error }) => { if (error) throw error; }) },
+  "compact": { act: async (ws) => (await ws.compact()).result.then(({ error }) => { if (error) throw error; }) },
   "interrupt": { before: (ws, s) => s.says("default", "hold"), act: async (ws) => { const [{ runId }] = (await ws.history()).slice(-1); ws.interrupt({ runId }); const { error } = await ws.wait(runId); if (error?.code === "quota_exceeded") throw error; }, reports: true },
   "resume": { before: async (ws) => { await (await ws.sendMessage("fail")).result; }, act: (ws) => ws.resume() },
   "switchTo": { before: async (ws, s) => { await ws.run("One."); s.old = (await ws.history()).at(-2).id; await ws.run("Another.", { replaces: s.old }); }, act: (ws, s) => ws.switchTo(s.old) },

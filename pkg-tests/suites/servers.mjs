@@ -202,7 +202,7 @@ function theWires(test) {
       const headers = { "content-type": "application/json", "api-key": "k" };
       const ask = (more) => wire.check({ headers, path, query: { "api-version": version }, json: FORMS[like].body, ...more }, FORMS[like].sent).join("; ");
       assert.equal(ask({}), "", name);
-      assert.match(ask({ headers: { ...KEYED } }), /invalid subscription key.*authorization is another provider's/);
+      assert.match(ask({ headers: keyOf(like) }), /invalid subscription key.*authorization is another provider's/);
       assert.match(ask({ path: "/r1/v1/chat/completions" }), /Resource not found/);
       for (const query of [{}, { "api-version": "2024-10-21" }]) assert.match(ask({ query }), /version not supported/);
     }
