@@ -73,7 +73,8 @@ function model() {
       } else if (word === "fail" && !globalThis.failed) {
         globalThis.failed = true;
         throw new Error("no luck");
-      } else yield `You said ${said}.`;
+      } else if (JSON.stringify(messages).includes("You sum up a conversation")) yield "In short.";
+      else yield `You said ${said}.`;
     },
   };
 }
@@ -373,7 +374,7 @@ const STEPS = [
   ["invoke get_agent_settings", (ws) => ws.invoke("get_agent_settings")],
   ["invoke send_agent_message", async (ws) => ws.wait((await ws.invoke("send_agent_message", { message: "By name." })).runId), (ws) => ws.history({ limit: 2 })],
   ["invoke regenerate_agent_message", async (ws) => ws.wait((await ws.invoke("regenerate_agent_message")).runId), (ws) => ws.history({ limit: 1 })],
-  ["invoke compact_conversation", async (ws) => ws.wait((await ws.invoke("compact_conversation", { instructions: "Names." })).runId), (ws) => ws.history({ limit: 1 })],
+  ["invoke compact_conversation", async (ws) => (await ws.wait((await ws.invoke("compact_conversation", { instructions: "Names." })).runId)).outcome],
   ["invoke interrupt_agent", async (ws) => {
     const { runId } = await ws.invoke("send_agent_message", { message: "hold" });
     await until(() => shown() === "Wait");

@@ -159,10 +159,10 @@ function module(test) {
         ws.tools.register({ name: "rare", description: "Adds.", readOnly: true, inputSchema: { type: "object", properties: { to: { anyOf: [{ type: "string" }, { type: "integer" }] } } }, execute: () => "added" });
         ws.tools.execute("rare", { to: 1 }).then(called, () => {});
       }),
-      // A run is at work, so nothing is summed up.
-      memory: (ws) => ws.compact().catch((error) => { if (error.code !== "busy") throw error; }),
       past: (ws) => ws.sessions.journal("default"),
       carry: async (ws) => (await ws.sessions.export("default")).size > 0,
+      // A run is at work, so nothing is summed up.
+      memory: (ws) => ws.compact().catch((error) => { if (error.code !== "busy") throw error; }),
     };
     const there = (await fs.readdir(path.join(t.env.pkg.dir, "rooms"))).map((file) => file.split(".")[0]);
     assert.deepEqual(Object.keys(needs).sort(), there.sort());

@@ -142,10 +142,7 @@ impl Harness {
         let (command, args) = (request.command, request.args());
         match command {
             Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
-            Command::Compact => {
-                let instructions = args.text("instructions");
-                self.runner.compact_by_hand(&mut self.core, id, session, instructions, &fresh)?;
-            }
+            Command::Compact => self.runner.compact_by_hand(&mut self.core, id, session, args, &fresh)?,
             Command::SwitchTo => self.switch_to(id, session, args.needed("messageId"))?,
             Command::SessionsActivity | Command::SessionsOutput => {
                 let folded = self.session(session).ok_or_else(|| no_session(session))?;

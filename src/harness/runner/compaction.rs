@@ -96,6 +96,8 @@ struct Fill {
     window: Option<u64>,
     /// What is left of that for the conversation.
     usable: Option<u64>,
+    /// How often the conversation was made shorter since its model has said something.
+    tries: u32,
 }
 
 impl Runner {
@@ -116,7 +118,7 @@ impl Runner {
         }
         let Some(fill) = self.fill(core, &config, session, run) else { return First::Call };
         if asked {
-            let done = self.compact(core, &config, session, run, CompactReason::Asked, fill, 0);
+            let done = self.compact(core, &config, session, run, CompactReason::Asked, fill);
             return if done { First::Again } else { First::Call };
         }
         let (Some(usable), Some(Compaction { at, .. })) = (fill.usable, &config.compaction) else {
@@ -133,7 +135,7 @@ impl Runner {
         if percent < u128::from(*at) {
             return First::Call;
         }
-        match self.compact(core, &config, session, run, CompactReason::Window, fill, 0) {
+        match self.compact(core, &config, session, run, CompactReason::Window, fill) {
             true => First::Again,
             false => First::Call,
         }
@@ -154,9 +156,10 @@ impl Runner {
         }
         // What was refused is too long, whatever is known of the window.
         let refused = fill.used - fill.used / 4;
+        fill.tries = asking.tries;
         fill.usable = Some(fill.usable.map_or(refused, |usable| usable.min(refused)));
         let reason = if asking.compacts { CompactReason::Asked } else { CompactReason::Refused };
-        match self.compact(core, &config, session, run, reason, fill, asking.tries) {
+        match self.compact(core, &config, session, run, reason, fill) {
             true => First::Again,
             false => First::Call,
         }
@@ -231,11 +234,10 @@ impl Runner {
             let output = left_for_answer(config, on, window);
             window.saturating_sub(output).saturating_sub(all - used)
         });
-        Some(Fill { used, all, window, usable })
+        Some(Fill { used, all, window, usable, tries: 0 })
     }
 
-    /// Puts on record how the conversation becomes shorter. `tries`: how often that was not enough. `false`: it cannot. A door
-    /// of the room `memory`.
+    /// Puts on record how the conversation becomes shorter. `false`: it cannot. A door of the room `memory`.
     #[inline(never)]
     fn compact(
         &mut self,
@@ -245,11 +247,10 @@ impl Runner {
         run: &str,
         reason: CompactReason,
         fill: Fill,
-        tries: u32,
     ) -> bool {
         enter(Room::Memory);
         let options = config.compaction.clone().unwrap_or_default();
-        let usable = fill.usable.unwrap_or(fill.used) >> tries;
+        let usable = fill.usable.unwrap_or(fill.used) >> fill.tries;
         let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
         let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else {
             return false;

@@ -238,7 +238,7 @@ impl Runner {
         core: &mut Core,
         id: u32,
         session: &str,
-        instructions: Option<&str>,
+        args: Members<'_>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
         self.may_prompt(core, session, "-", false)?;
@@ -249,7 +249,7 @@ impl Runner {
             let error = ErrorInfo::new(Code::MessageNotFound, "there is nothing to sum up yet");
             return Err(error.hint("send a message first"));
         };
-        let instructions = instructions.map(|text| core.secrets.scrubbed(text.into()));
+        let instructions = args.text("instructions").map(|text| core.secrets.scrubbed(text.into()));
         let compacts = Object::new().maybe_text("instructions", instructions.as_deref()).done();
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
