@@ -74,6 +74,7 @@ fn trusted(args: Members<'_>) -> Result<Option<bool>, ErrorInfo> {
 }
 
 /// What a run has that goes on with another: as that one had it.
+#[derive(Default)]
 pub(in crate::harness) struct Like {
     schema: Option<Value>,
     config: Option<Value>,
@@ -83,6 +84,24 @@ impl Like {
     /// As this run has it.
     pub fn of(run: &Run) -> Like {
         Like { schema: run.prompt.output.as_ref().map(Output::record), config: run.prompt.config.clone() }
+    }
+}
+
+/// The entry of a run that goes on with another: nobody has said anything. `compacts`: as in the entry.
+fn goes_on(fresh: &str, with: String, compacts: Option<Value>, Like { schema, config }: Like) -> Entry {
+    Entry::Prompt {
+        message: ["msg_", fresh].concat(),
+        text: String::new(),
+        context: None,
+        trusted: None,
+        metadata: None,
+        idempotency: None,
+        continues: Some(with),
+        compacts,
+        files: Vec::new(),
+        schema,
+        config,
+        replaces: None,
     }
 }
 
@@ -251,20 +270,7 @@ impl Runner {
         };
         let instructions = args.text("instructions").map(|text| core.secrets.scrubbed(text.into()));
         let compacts = Object::new().maybe_text("instructions", instructions.as_deref()).done();
-        let entry = Entry::Prompt {
-            message: ["msg_", fresh].concat(),
-            text: String::new(),
-            context: None,
-            trusted: None,
-            metadata: None,
-            idempotency: None,
-            continues: Some(last.id.clone()),
-            compacts: Some(compacts),
-            files: Vec::new(),
-            schema: None,
-            config: None,
-            replaces: None,
-        };
+        let entry = goes_on(fresh, last.id.clone(), Some(compacts), Like::default());
         self.begin_run(core, id, session, &["run_", fresh].concat(), &entry);
         Ok(())
     }
@@ -375,22 +381,9 @@ impl Runner {
         session: &str,
         ended: String,
         fresh: &str,
-        Like { schema, config }: Like,
+        like: Like,
     ) {
-        let entry = Entry::Prompt {
-            message: ["msg_", fresh].concat(),
-            text: String::new(),
-            context: None,
-            trusted: None,
-            metadata: None,
-            idempotency: None,
-            continues: Some(ended),
-            compacts: None,
-            files: Vec::new(),
-            schema,
-            config,
-            replaces: None,
-        };
+        let entry = goes_on(fresh, ended, None, like);
         self.append(core, session, Some(&["run_", fresh].concat()), &entry);
     }
 
