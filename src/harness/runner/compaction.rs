@@ -141,7 +141,7 @@ impl Runner {
         }
     }
 
-    /// Makes a conversation shorter whose request was refused as too long. `false`: that is the end of its run.
+    /// Makes a conversation shorter whose request was refused as too long. [`First::Call`]: that is the end of its run.
     pub(super) fn after_refusal(&mut self, core: &mut Core, session: &str, run: &str) -> First {
         let Some((config, asking)) = self.config_of(core, session, run) else { return First::Call };
         if asking.summarizes || config.compaction.is_none() && !asking.compacts || asking.tries > TRIES {
