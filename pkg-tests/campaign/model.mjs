@@ -27,7 +27,7 @@ const isCall = (part) => part.type === "tool_use";
 export function reading(body) {
   let found;
   for (const item of body.messages ?? body.input ?? []) {
-    const said = item.role === "user" && JOB.exec(textOf(item.content));
+    const said = (item.role === "user" || item.type === "user_input") && JOB.exec(textOf(item.content));
     if (said) found = { id: said[1], steps: said[2].split(" ").filter(Boolean), calls: 0 };
     else if (found) found.calls += (item.tool_calls?.length ?? 0) + (item.type === "function_call" ? 1 : 0) + (Array.isArray(item.content) ? item.content.filter(isCall).length : 0);
   }
