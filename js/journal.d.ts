@@ -223,7 +223,7 @@ export interface JournalEntries {
     window?: number;
     /** What matters, by the page or the person. */
     instructions?: string;
-    /** The name in `providers` of the one that sums up; absent: the one that answers. */
+    /** The name in `providers` of the provider that sums up; absent: that of the run. */
     on?: string;
   };
   /** The model is called. */

@@ -400,7 +400,7 @@ entries! {
             window: Option<u64>,
             /// What matters, by the page or the person.
             instructions: Option<String>,
-            /// The name in `providers` of the one that sums up; absent: the one that answers.
+            /// The name in `providers` of the provider that sums up; absent: that of the run.
             on: Option<String>,
         }
         /// The model is called.

@@ -357,7 +357,7 @@ shapes! {
         keep: Option<u64>;
         /// What matters most in a summary.
         instructions: Option<String>;
-        /// The name in `providers` of the one that sums up; default: the one that answers.
+        /// The name in `providers` of the provider that sums up; default: the provider that answers.
         provider: Option<String>;
     }
 

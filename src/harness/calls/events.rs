@@ -343,7 +343,7 @@ impl Calls {
     }
 }
 
-/// How much of its model's window a session's conversation has: `Context` of the contract. `None`: nobody knows.
+/// How much of its model's window a session's conversation has: `Context` of the contract. `None`: that is not known.
 fn context_of(core: &Core, setup: &Setup, session: &str) -> Option<Value> {
     let AtHand { session, transcripts, .. } = core.sessions.get(session)?;
     let run = session.runs.last()?;
@@ -354,7 +354,7 @@ fn context_of(core: &Core, setup: &Setup, session: &str) -> Option<Value> {
         Some(transcript) => transcript.tokens().0,
         None => counted().map_or(0, |turn| turn.read),
     };
-    let compactions: usize = session.runs.iter().map(|run| run.summaries.len()).sum();
+    let compactions = session.runs.iter().flat_map(|run| &run.summaries).filter(|of| of.is_whole()).count();
     if used == 0 || window.is_none() && compactions == 0 {
         return None;
     }

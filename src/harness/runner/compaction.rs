@@ -1,7 +1,7 @@
 //! Conversations that become too long for their model.
 //!
 //! Decides when a conversation is made shorter for the model, in which of two ways, and how much of it stays. Promises: a
-//! window that is known is never overrun. A request that was refused as too long is asked again with less, a few times. Where
+//! window that is known is not overrun, as far as the estimate goes. A request that was refused as too long is asked again with less, a few times. Where
 //! nothing helps, the run fails with the error that there was. Leaves to others: where a conversation is cut and what is told
 //! of it (`session/memory`), and the run that sums up (`run`).
 
@@ -10,10 +10,11 @@ use crate::harness::config::{Compaction, Config};
 use crate::harness::core::Core;
 use crate::harness::core::slots::AtHand;
 use crate::harness::runner::Runner;
-use crate::journal::{CompactReason, Entry, Outcome};
+use crate::harness::runner::question::key_of;
+use crate::journal::{CompactReason, Entry};
 use crate::model::{Settings, ToolSpec};
 use crate::rooms::{Room, enter};
-use crate::run::Run;
+use crate::run::{Run, Summary};
 use crate::session::memory::{self, Memory, runs_of, summing};
 use std::rc::Rc;
 
@@ -118,8 +119,7 @@ impl Runner {
         }
         let Some(fill) = self.fill(core, &config, session, run) else { return First::Call };
         if asked {
-            let done = self.compact(core, &config, session, run, CompactReason::Asked, fill);
-            return if done { First::Again } else { First::Call };
+            return self.compact(core, &config, session, run, CompactReason::Asked, fill);
         }
         let (Some(usable), Some(Compaction { at, .. })) = (fill.usable, &config.compaction) else {
             return First::Call;
@@ -135,10 +135,7 @@ impl Runner {
         if percent < u128::from(*at) {
             return First::Call;
         }
-        match self.compact(core, &config, session, run, CompactReason::Window, fill) {
-            true => First::Again,
-            false => First::Call,
-        }
+        self.compact(core, &config, session, run, CompactReason::Window, fill)
     }
 
     /// Makes a conversation shorter whose request was refused as too long. [`First::Call`]: that is the end of its run.
@@ -159,34 +156,7 @@ impl Runner {
         fill.tries = asking.tries;
         fill.usable = Some(fill.usable.map_or(refused, |usable| usable.min(refused)));
         let reason = if asking.compacts { CompactReason::Asked } else { CompactReason::Refused };
-        match self.compact(core, &config, session, run, reason, fill) {
-            true => First::Again,
-            false => First::Call,
-        }
-    }
-
-    /// Why a request cannot be made, however short its conversation is.
-    pub(super) fn check_window(
-        &self,
-        config: &Config,
-        on: Option<&str>,
-        beside: &Beside,
-    ) -> Result<(), ErrorInfo> {
-        let Some(window) = config.known(on).and_then(|known| known.context) else { return Ok(()) };
-        let output = left_for_answer(config, on, window);
-        let tokens = beside.bytes as u64 / 4;
-        if config.compaction.is_none() || window.saturating_sub(output).saturating_sub(tokens) >= LEAST {
-            return Ok(());
-        }
-        let (largest, hint) = match output > tokens {
-            true => ("the answer", "lower maxOutputTokens"),
-            false => (beside.largest, "shorten the instructions, or offer fewer tools"),
-        };
-        let message = format!(
-            "{largest} leaves less than {LEAST} of the {window} tokens of the model's window to the conversation"
-        );
-        Err(ErrorInfo::new(Code::ContextLength, message)
-            .hint([hint, ", or use a model with a larger window"].concat()))
+        self.compact(core, &config, session, run, reason, fill)
     }
 
     /// The room is asked for, unless it did not come just now.
@@ -227,8 +197,7 @@ impl Runner {
         let peer = config.peer(on)?;
         self.question(core, config, session, run, peer).ok()?;
         let AtHand { session, transcripts, .. } = core.sessions.get(session)?;
-        let key = if session.run(run)?.delegate.is_some() { run } else { "" };
-        let (all, used) = transcripts.get(key)?.tokens();
+        let (all, used) = transcripts.get(key_of(session.run(run)?))?.tokens();
         let window = config.known(on).and_then(|known| known.context);
         let usable = window.map(|window| {
             let output = left_for_answer(config, on, window);
@@ -237,7 +206,7 @@ impl Runner {
         Some(Fill { used, all, window, usable, tries: 0 })
     }
 
-    /// Puts on record how the conversation becomes shorter. `false`: it cannot. A door of the room `memory`.
+    /// Puts on record how the conversation becomes shorter. [`First::Call`]: it cannot. A door of the room `memory`.
     #[inline(never)]
     fn compact(
         &mut self,
@@ -247,17 +216,16 @@ impl Runner {
         run: &str,
         reason: CompactReason,
         fill: Fill,
-    ) -> bool {
+    ) -> First {
         enter(Room::Memory);
         let options = config.compaction.clone().unwrap_or_default();
         let usable = fill.usable.unwrap_or(fill.used) >> fill.tries;
         let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
         let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else {
-            return false;
+            return First::Call;
         };
-        let Some(asking) = folded.run(run) else { return false };
-        let key = if asking.delegate.is_some() { run } else { "" };
-        let Some(transcript) = transcripts.get(key) else { return false };
+        let Some(asking) = folded.run(run) else { return First::Call };
+        let Some(transcript) = transcripts.get(key_of(asking)) else { return First::Call };
         let bytes = |tokens: u64| transcript.bytes_of(tokens);
         let runs = runs_of(folded, run);
         let memory = Memory::of(runs);
@@ -266,8 +234,8 @@ impl Runner {
             // However short it is.
             place = place.or_else(|| summing::cut(runs, &memory, 0));
         }
-        let Some(place) = place else { return false };
-        let Some(until) = memory::until(runs, place) else { return false };
+        let Some(place) = place else { return First::Call };
+        let Some(until) = memory::until(runs, place) else { return First::Call };
         let turns = until.turns as u64;
         let (used, window) = (fill.all, fill.window);
         if reason == CompactReason::Window {
@@ -275,7 +243,7 @@ impl Runner {
             if (fill.used - saved.min(fill.used)) * 100 <= usable * options.at * ENOUGH / 100 && saved > 0 {
                 let entry = Entry::Shortened { until: until.run, turns, used, window };
                 self.append(core, session, Some(run), &entry);
-                return true;
+                return First::Again;
             }
         }
         let instructions = match &asking.prompt.compacts {
@@ -296,7 +264,7 @@ impl Runner {
             on: options.provider.clone(),
         };
         self.append(core, session, Some(&id), &entry);
-        true
+        First::Again
     }
 }
 
@@ -312,16 +280,10 @@ struct Asking {
 impl Asking {
     fn of(run: &Run) -> Asking {
         let now = run.summaries.iter().filter(|summary| summary.after == run.turns.len());
-        let is_over = |outcome: Outcome| {
-            run.summaries
-                .last()
-                .and_then(|last| last.run.ended.as_ref())
-                .is_some_and(|end| end.outcome == outcome)
-        };
         Asking {
             summarizes: run.summarizes,
             compacts: run.prompt.compacts.is_some(),
-            summed_up: is_over(Outcome::Completed),
+            summed_up: run.summaries.last().is_some_and(Summary::is_whole),
             tries: u32::try_from(now.count()).unwrap_or(u32::MAX),
         }
     }
@@ -333,4 +295,23 @@ fn left_for_answer(config: &Config, on: Option<&str>, window: u64) -> u64 {
         Some(tokens) => tokens.into(),
         None => config.known(on).and_then(|known| known.output).unwrap_or(u64::MAX).min(window / OF_ANSWER),
     }
+}
+
+/// Why a request cannot be made, however short its conversation is.
+pub(super) fn check_window(config: &Config, on: Option<&str>, beside: &Beside) -> Result<(), ErrorInfo> {
+    let Some(window) = config.known(on).and_then(|known| known.context) else { return Ok(()) };
+    let output = left_for_answer(config, on, window);
+    let tokens = beside.bytes as u64 / 4;
+    if config.compaction.is_none() || window.saturating_sub(output).saturating_sub(tokens) >= LEAST {
+        return Ok(());
+    }
+    let (largest, hint) = match output > tokens {
+        true => ("the answer", "lower maxOutputTokens"),
+        false => (beside.largest, "shorten the instructions, or offer fewer tools"),
+    };
+    let message = format!(
+        "{largest} leaves less than {LEAST} of the {window} tokens of the model's window to the conversation"
+    );
+    Err(ErrorInfo::new(Code::ContextLength, message)
+        .hint([hint, ", or use a model with a larger window"].concat()))
 }

@@ -350,8 +350,8 @@ impl Runner {
         run: Option<&str>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let goes_on = |run: &&Run| run.ended.is_none() || run.prompt.compacts.is_none();
-        let last = core.session(session).and_then(|session| session.runs.iter().rfind(goes_on));
+        let answers = |run: &&Run| run.ended.is_none() || run.prompt.compacts.is_none();
+        let last = core.session(session).and_then(|session| session.runs.iter().rfind(answers));
         let can_go_on = |last: &&Run| last.ended.as_ref().is_none_or(|end| end.outcome != Outcome::Completed);
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held, failed or interrupted run");

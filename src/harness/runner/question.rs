@@ -8,12 +8,13 @@ use crate::harness::action::ModelRequest;
 use crate::harness::config::{self, Config};
 use crate::harness::core::Core;
 use crate::harness::core::slots::AtHand;
-use crate::harness::runner::compaction::{Beside, Help};
+use crate::harness::runner::compaction::{Beside, Help, check_window};
 use crate::harness::runner::{Runner, not_configured};
 use crate::maps::Named;
 use crate::model::{Form, Peer, Settings, ToolSpec, Wire};
 use crate::prompt;
 use crate::rooms::{Room, enter};
+use crate::run::Run;
 use crate::session::memory::{Memory, runs_of, summing};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
@@ -21,12 +22,19 @@ use std::rc::Rc;
 
 /// What a model is asked, of each kind.
 pub(super) struct Question<'a> {
-    pub settings: Settings,
-    pub specs: Vec<ToolSpec>,
+    settings: Settings,
+    specs: Vec<ToolSpec>,
     /// The conversation, as its provider reads it.
-    pub messages: &'a str,
+    messages: &'a str,
+    /// What is sent besides.
+    beside: Beside,
     /// Whether the key was refused that the page's function gave for it first.
-    pub refused: bool,
+    refused: bool,
+}
+
+/// Under which name the conversation is kept that a run asks about: all share one, but a run that works for another has its own.
+pub(super) fn key_of(asking: &Run) -> &str {
+    if asking.delegate.is_some() { &asking.id } else { "" }
 }
 
 impl Runner {
@@ -44,9 +52,9 @@ impl Runner {
             return Err(not_configured());
         };
         let peer = config.peer(on).ok_or_else(not_configured)?;
-        let Question { settings, specs, messages, refused } =
+        let Question { settings, specs, messages, beside, refused } =
             self.question(core, config, session, run, peer)?;
-        self.check_window(config, on, &Beside::of(&settings, &specs))?;
+        check_window(config, on, &beside)?;
         let request = match provider {
             config::Provider::Http(http) => {
                 let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
@@ -105,11 +113,7 @@ impl Runner {
             form
         });
         let settings = Settings { form, ..config.settings(on, system) };
-        // All runs share one conversation; a run that works for another has a conversation of its own.
-        let (key, runs) = match asking.delegate {
-            Some(_) => (run, std::slice::from_ref(asking)),
-            None => ("", session.runs.as_slice()),
-        };
+        let (key, runs) = (key_of(asking), runs_of(session, run));
         if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session, runs)) {
             if Memory::of(runs).summary.is_some() {
                 helped()?;
@@ -121,9 +125,10 @@ impl Runner {
             transcripts.insert(key, transcript);
         }
         let transcript = transcripts.get_mut(key).ok_or_else(gone)?;
-        transcript.goes_with(Beside::of(&settings, &specs).bytes);
+        let beside = Beside::of(&settings, &specs);
+        transcript.goes_with(beside.bytes);
         let messages = transcript.extend(runs);
-        Ok(Question { settings, specs, messages, refused: asking.needs_another_key() })
+        Ok(Question { settings, specs, messages, beside, refused: asking.needs_another_key() })
     }
 }
 
@@ -146,5 +151,6 @@ fn summary_question<'a>(
     let settings = config.settings(asking.on.as_deref(), system);
     transcripts.insert(run, Transcript::asking(peer, session, text));
     let messages = transcripts.get(run)?.text();
-    Some(Question { settings, specs: Vec::new(), messages, refused: asking.needs_another_key() })
+    let beside = Beside::of(&settings, &[]);
+    Some(Question { settings, specs: Vec::new(), messages, beside, refused: asking.needs_another_key() })
 }

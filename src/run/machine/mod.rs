@@ -127,10 +127,14 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Whether it is there.
+    pub fn is_whole(&self) -> bool {
+        self.run.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Completed)
+    }
+
     /// Its text, once it is there.
     pub fn text(&self) -> Option<String> {
-        let ended = self.run.ended.as_ref()?;
-        (ended.outcome == Outcome::Completed).then(|| self.run.text())
+        self.is_whole().then(|| self.run.text())
     }
 }
 

@@ -7,7 +7,7 @@
 
 pub mod summing;
 
-use crate::run::{Call, Run, Settled, Summary, Turn, Until};
+use crate::run::{Call, Run, Settled, Turn, Until};
 use crate::session::Session;
 use crate::tools::own::USE_SKILL;
 
@@ -51,8 +51,7 @@ impl Memory {
             {
                 memory.shortened = place;
             }
-            let whole = |summary: &&Summary| summary.text().is_some();
-            if let Some(summary) = run.summaries.iter().rfind(whole)
+            if let Some(summary) = run.summaries.iter().rfind(|summary| summary.is_whole())
                 && let Some(start) = place_of(before, &summary.until)
             {
                 (memory.summary, memory.start) = (Some(summary.run.id.clone()), start);
