@@ -42,6 +42,8 @@ pub struct Transcript {
     paused: bool,
     /// Files were left out, because of a request that was refused later.
     leaves_out: bool,
+    /// It cannot go on, and is written anew.
+    stale: bool,
 }
 
 /// What a transcript was before a run.
@@ -99,6 +101,7 @@ impl Transcript {
             results_last: false,
             paused: false,
             leaves_out: false,
+            stale: false,
         };
         if transcript.memory.summary.is_some() {
             transcript.remember(runs);
@@ -127,7 +130,7 @@ impl Transcript {
     /// Whether it can go on for this provider and session.
     pub fn serves(&self, peer: &Peer, session: &Session, runs: &[Run]) -> bool {
         let same = self.generation == session.generation && self.files_told == session.files_told;
-        same && self.peer == *peer && self.memory == Memory::of(runs)
+        !self.stale && same && self.peer == *peer && self.memory == Memory::of(runs)
     }
 
     /// The messages.
@@ -168,11 +171,11 @@ impl Transcript {
 
     /// Forgets all runs but the first `kept`: others take their place.
     pub fn rewind(&mut self, kept: usize) {
-        // The refusal may be among them.
-        let kept = if std::mem::take(&mut self.leaves_out) { 0 } else { kept };
-        let first = self.memory.start.run;
-        // Of what it begins with another summary decides, if there is one.
-        let Some(at) = kept.checked_sub(first) else { return };
+        // The refusal may be among them, or what is summed up where it begins.
+        let Some(at) = kept.checked_sub(self.memory.start.run).filter(|_| !self.leaves_out) else {
+            self.stale = true;
+            return;
+        };
         let Some(Start { len, said_last, results_last, paused }) = self.starts.get(at).copied() else {
             return;
         };
