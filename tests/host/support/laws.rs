@@ -403,8 +403,8 @@ impl Journal {
         *self.kinds.entry(header.kind.clone()).or_default() += 1;
         // What works for another run is safe with the end of that one.
         let of_another =
-            header.run.as_ref().and_then(|run| self.fold.run(run)).is_some_and(|run| run.delegate.is_some());
-        Ok(if of_another { format!("{} of a delegate", header.kind) } else { header.kind })
+            header.run.as_ref().and_then(|run| self.fold.run(run)).is_some_and(Run::works_for_another);
+        Ok(if of_another { format!("{} for another run", header.kind) } else { header.kind })
     }
 
     /// What is replaced by an entry, and the ids of the conversation before.
