@@ -131,6 +131,7 @@ export class LodgerError extends Error {
  * - `request_not_found`: Nothing with this id waits for an answer.
  * - `permission_denied`: A person or a policy does not allow it.
  * - `page_not_found`: No page has this slug.
+ * - `memory_not_found`: No memory has this id.
  * - `slug_taken`: Another page has this slug.
  * - `page_cycle`: The page would become its own ancestor.
  * - `version_conflict`: The page has changed since the version that was expected.
@@ -175,7 +176,7 @@ export type ErrorCode =
   | "tool_not_found" | "duplicate_tool" | "invalid_tool" | "invalid_schema" | "tool_failed" | "tool_timeout"
   | "tool_interrupted" | "unknown_outcome" | "request_not_found" | "permission_denied"
   // pages
-  | "page_not_found" | "slug_taken" | "page_cycle" | "version_conflict"
+  | "page_not_found" | "memory_not_found" | "slug_taken" | "page_cycle" | "version_conflict"
   // the model
   | "not_configured" | "auth" | "permission" | "not_found" | "invalid_request" | "context_length" | "rate_limit" | "quota"
   | "overloaded" | "server" | "network" | "timeout" | "stream_broken" | "protocol" | "refused" | "aborted"
@@ -418,6 +419,8 @@ export interface Workspace extends EventTarget {
 
   readonly tools: Tools;
   readonly pages: Pages;
+  /** What is remembered from one conversation to the next. */
+  readonly memory: Memories;
   readonly keys: Keys;
   /** What was sent with `whenBusy` and waits; listed in `Snapshot.queue`. */
   readonly queue: Queue;
@@ -568,6 +571,13 @@ export interface AgentConfig {
    * for a summary once its provider refuses a request as too long. `false`: the run fails then, with `context_length`.
    */
   compaction?: false | { at?: number; keep?: number; instructions?: string; provider?: string };
+  /**
+   * What is remembered from one conversation to the next; default: nothing. With `true` the agent has three tools, under the capability
+   * `Memory`: `remember` keeps a fact, `recall` looks facts up, `forget` takes one away, and a person is asked about that. The
+   * most relevant ones, at most `limit` (10) and about 2,000 tokens, are told beside the message that begins a run. `scope`:
+   * `workspace` (default), or `account` for all workspaces of the origin. A memory belongs to one operator.
+   */
+  memory?: boolean | { scope?: MemoryScope; limit?: number };
   /**
    * What a session is called that has no name: its first words, or with `auto` a title that its own provider is asked for once, after
    * the first answer, as a task (`sessions.runOnce`, with a session of its own). It becomes the session's name. Default `words`.
@@ -1074,6 +1084,33 @@ export interface Tools {
 
 // ---------------------------------------------------------------- pages
 
+
+/** Of this workspace, or of all workspaces of the origin. */
+export type MemoryScope = "workspace" | "account";
+
+/**
+ * What is remembered from one conversation to the next: of the operator who works here. Without `scope` it is where the agent's
+ * configuration says, or in the workspace where no agent runs. Needs no running agent.
+ * @throws {LodgerError} `operator_required`: nobody works here
+ */
+export interface Memories {
+  /** The newest first; 50 where nobody says how many, at most 1,000. */
+  list(options?: { limit?: number; offset?: number; scope?: MemoryScope }): Promise<Memory[]>;
+  /** The best first: by importance, by when and how often they were read, and by how well they match. */
+  search(query: string, options?: { limit?: number; scope?: MemoryScope }): Promise<Memory[]>;
+  /**
+   * Remembers something: 1 to 4,000 characters. What says the same is there once. `importance`: 0 to 1, default 0.5. At most 10 tags.
+   * @throws {LodgerError} `invalid_arguments`; `too_large`: there are 10,000
+   */
+  add(memory: { text: string; importance?: number; tags?: string[]; scope?: MemoryScope }): Promise<Memory>;
+  /**
+   * What was made of text from outside stays marked.
+   * @throws {LodgerError} `memory_not_found`, `invalid_arguments`
+   */
+  update(id: string, change: { text?: string; importance?: number; tags?: string[]; scope?: MemoryScope }): Promise<Memory>;
+  /** Forgets it for good. Conversations in which it was told keep that. @throws {LodgerError} `memory_not_found` */
+  remove(id: string, options?: { scope?: MemoryScope }): Promise<void>;
+}
 
 /** The workspace's pages: here the page's own code does what the agent's page tools do. Needs no running agent. */
 export interface Pages {

@@ -12,6 +12,7 @@ export const ROOMS = {
   carry: () => new URL("./rooms/carry.wasm", import.meta.url),
   schema: () => new URL("./rooms/schema.wasm", import.meta.url),
   more: () => new URL("./rooms/more.wasm", import.meta.url),
+  compaction: () => new URL("./rooms/compaction.wasm", import.meta.url),
   memory: () => new URL("./rooms/memory.wasm", import.meta.url),
   past: () => new URL("./rooms/past.wasm", import.meta.url),
 };

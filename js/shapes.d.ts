@@ -199,7 +199,7 @@ export interface Message {
   /** Why its run has failed. */
   error?: ErrorInfo;
   /**
-   * Where the model's memory was shortened in this run, the last one last: from then on it was sent a summary in place of what was
+   * Where the conversation was made shorter for the model in this run, the last one last: from then on it was sent a summary in place of what was
    * said before. What is shown stays whole.
    */
   compactions?: Compaction[];
@@ -211,7 +211,7 @@ export interface Message {
   versions?: string[];
 }
 
-/** A place where a model's memory was shortened. */
+/** A place where a conversation was made shorter for its model. */
 export interface Compaction {
   /** When. */
   at: number;

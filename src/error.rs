@@ -121,6 +121,8 @@ codes! {
     // Pages.
     /// No page has this slug.
     PageNotFound = "page_not_found", retry false;
+    /// No memory has this id.
+    MemoryNotFound = "memory_not_found", retry false;
     /// Another page has this slug.
     SlugTaken = "slug_taken", retry false;
     /// The page would become its own ancestor.

@@ -22,6 +22,7 @@
 //! | [`journal`] | the entries of a session, and how they are stored |
 //! | [`workspace`] | pages, their tree, links, versions, search |
 //! | [`tools`] | what tools there are, and whether a call may run |
+//! | [`memory`] | what is remembered from one conversation to the next |
 //! | [`prompt`] | what the model is told besides the conversation |
 //! | [`run`] | one prompt, processed to its end |
 //! | [`session`] | what a journal adds up to: transcript, history, view |
@@ -102,6 +103,7 @@ mod js;
 pub mod json;
 pub mod list;
 pub mod maps;
+pub mod memory;
 pub mod model;
 pub mod object;
 pub mod ports;

@@ -26,7 +26,7 @@ pub const MAX_DELAY_MS: Millis = i32::MAX as Millis;
 pub enum Table {
     /// Single values: `format`, `epoch`, `holder`, `pages_rev`, `lost`, `tasks`. And whose a run is, under `["run", id]`, and
     /// the tasks without a session that are not over, under `["task", session]`. And that a session is there, under
-    /// `["session", id]`.
+    /// `["session", id]`. And memories, under `["memory", operator, n]`.
     Meta,
     /// Journal rows under `[session, seq]`; packs of them and a checkpoint, as [`pack`](crate::journal::pack) has it.
     Entries,
@@ -75,6 +75,16 @@ impl Table {
             Table::Files => "files",
         }
     }
+}
+
+/// Where memories are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shelf {
+    /// In the workspace.
+    #[default]
+    Workspace,
+    /// With what all workspaces of the origin share.
+    Account,
 }
 
 /// One part of a key. Numbers sort before texts, as in IndexedDB.

@@ -44,6 +44,8 @@ rooms! {
     /// skills, storage, tools for the page's own code.
     More = "more";
     /// What makes a conversation shorter for a model whose window it fills.
+    Compaction = "compaction";
+    /// What is remembered from one conversation to the next. It stands on the room `pages`, whose search finds memories too.
     Memory = "memory";
     /// What a first conversation of plain text has none of: sessions that are read back, and their record; messages that
     /// wait; files; answers of a form.

@@ -119,6 +119,7 @@ export class Workspace extends EventTarget {
     this.#lasts = lasts;
     this.tools = this.#makeTools();
     this.pages = this.#makePages();
+    this.memory = this.#makeMemory();
     this.keys = this.#makeKeys();
     this.sessions = this.#makeSessions();
     this.queue = this.#makeQueue();
@@ -422,6 +423,17 @@ export class Workspace extends EventTarget {
       backlinks: (slug) => command("backlinks", { slug }),
       outgoingLinks: (slug) => command("outgoingLinks", { slug }),
       versions: (slug, options) => command("versions", { ...options, slug }),
+    };
+  }
+
+  #makeMemory() {
+    const command = (name, args) => this.#command(`memory.${name}`, args);
+    return {
+      list: (options) => command("list", options),
+      search: (query, options) => command("search", { ...options, query }),
+      add: (memory) => command("add", memory),
+      update: (id, change) => command("update", { ...change, id }),
+      remove: (id, options) => command("remove", { ...options, id }),
     };
   }
 

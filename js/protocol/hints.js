@@ -19,7 +19,7 @@ const OURS = {
 const TIMEOUTS = ["connectMs", "firstByteMs", "silenceMs", "runMs"];
 /** The members of a configuration, by where they stand; a test holds them against `index.d.ts`. */
 const CONFIG = {
-  "": ["provider", "providers", "fallback", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions", "maxTurns", "toolTimeoutMs", "maxParallelTools", "capabilities", "processType", "permissions", "budgets", "skills", "models", "archive", "retry", "compaction", "title", "resume", "ifRunning"],
+  "": ["provider", "providers", "fallback", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions", "maxTurns", "toolTimeoutMs", "maxParallelTools", "capabilities", "processType", "permissions", "budgets", "skills", "models", "archive", "retry", "compaction", "memory", "title", "resume", "ifRunning"],
   provider: ["kind", "preset", "apiKey", "auth", "headers", "credentials", "fetch", "baseUrl", "allowHttp", "apiVersion", "model", "timeouts", "stream"],
   "provider.timeouts": TIMEOUTS,
   permissions: ["default", "tools", "capabilities", "decide", "timeoutMs"],
@@ -28,6 +28,7 @@ const CONFIG = {
   archive: ["afterDays"],
   retry: ["cut"],
   compaction: ["at", "keep", "instructions", "provider"],
+  memory: ["scope", "limit"],
 };
 CONFIG["budgets.session"] = CONFIG["budgets.run"];
 /** The presets of `openai-compatible`, which people take for kinds; a test holds them against `index.d.ts`. */

@@ -162,7 +162,7 @@ function module(test) {
       past: (ws) => ws.sessions.journal("default"),
       carry: async (ws) => (await ws.sessions.export("default")).size > 0,
       // A run is at work, so nothing is summed up.
-      memory: (ws) => ws.compact().catch((error) => { if (error.code !== "busy") throw error; }),
+      compaction: (ws) => ws.compact().catch((error) => { if (error.code !== "busy") throw error; }),
     };
     const there = (await fs.readdir(path.join(t.env.pkg.dir, "rooms"))).map((file) => file.split(".")[0]);
     assert.deepEqual(Object.keys(needs).sort(), there.sort());

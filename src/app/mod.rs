@@ -28,7 +28,7 @@ pub use crate::session::operator::Operator;
 pub use crate::session::transitions::Status as SessionStatus;
 pub use crate::shapes::*;
 pub use functions::{Answer, ToolContext};
-pub use pages::{Keys, Pages};
+pub use pages::{Keys, Memories, Pages};
 pub use runs::{Run, TextStream};
 pub use sessions::{Queue, Sessions};
 pub use views::{Entries, SessionsView, View};

@@ -1,10 +1,10 @@
-//! The pages of a workspace, and the keys of providers.
+//! The pages of a workspace, what is remembered, and the keys of providers.
 
 use super::Workspace;
 use crate::error::ErrorInfo;
 use crate::shapes::{
-    KeyTrial, NewPage, OfferedModel, Page, PageChange, PageLink, PageNode, PageVersion, Provider, SearchHit,
-    Shape,
+    KeyTrial, Memory, MemoryChange, MemoryScope, NewPage, OfferedModel, Page, PageChange, PageLink, PageNode,
+    PageVersion, Provider, SearchHit, Shape,
 };
 use serde_json::json;
 
@@ -136,6 +136,69 @@ impl Pages {
     pub async fn versions(&self, slug: &str, limit: Option<u64>) -> Result<Vec<PageVersion>, ErrorInfo> {
         let options = limit.map_or_else(|| json!({}), |limit| json!({ "limit": limit }));
         self.0.give("pages.versions", json!([slug, options])).await
+    }
+}
+
+/// What is remembered from one conversation to the next: of the operator who works here. Needs no running agent.
+#[derive(Clone, Debug)]
+pub struct Memories(Workspace);
+
+impl Memories {
+    pub(super) fn of(workspace: Workspace) -> Memories {
+        Memories(workspace)
+    }
+
+    /// What is remembered, the newest first; `scope`: as in [`MemoryChange`].
+    ///
+    /// # Errors
+    /// `operator_required`; the database fails.
+    pub async fn list(
+        &self,
+        limit: Option<u64>,
+        offset: Option<u64>,
+        scope: Option<MemoryScope>,
+    ) -> Result<Vec<Memory>, ErrorInfo> {
+        let scope = scope.map(MemoryScope::as_str);
+        self.0.give("memory.list", json!([{ "limit": limit, "offset": offset, "scope": scope }])).await
+    }
+
+    /// What matches, the best first.
+    ///
+    /// # Errors
+    /// As [`list`](Memories::list).
+    pub async fn search(
+        &self,
+        query: &str,
+        limit: Option<u64>,
+        scope: Option<MemoryScope>,
+    ) -> Result<Vec<Memory>, ErrorInfo> {
+        let scope = scope.map(MemoryScope::as_str);
+        self.0.give("memory.search", json!([query, { "limit": limit, "scope": scope }])).await
+    }
+
+    /// Remembers something. What says the same is there once.
+    ///
+    /// # Errors
+    /// `invalid_arguments`; `too_large`: there are as many as one operator may have; as [`list`](Memories::list).
+    pub async fn add(&self, memory: MemoryChange) -> Result<Memory, ErrorInfo> {
+        self.0.give("memory.add", json!([memory.write()])).await
+    }
+
+    /// Changes what is remembered. It keeps the mark of text from outside.
+    ///
+    /// # Errors
+    /// `memory_not_found`, `invalid_arguments`; as [`list`](Memories::list).
+    pub async fn update(&self, id: &str, change: MemoryChange) -> Result<Memory, ErrorInfo> {
+        self.0.give("memory.update", json!([id, change.write()])).await
+    }
+
+    /// Forgets it.
+    ///
+    /// # Errors
+    /// `memory_not_found`; as [`list`](Memories::list).
+    pub async fn remove(&self, id: &str, scope: Option<MemoryScope>) -> Result<(), ErrorInfo> {
+        let scope = scope.map(MemoryScope::as_str);
+        self.0.done("memory.remove", json!([id, { "scope": scope }])).await
     }
 }
 

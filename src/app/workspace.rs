@@ -2,7 +2,7 @@
 
 use super::client::{self, come, listen, now, read, some};
 use super::functions::{self, Answer, ToolContext};
-use super::{Keys, Operator, Pages, PermissionAnswer, Queue, Run, Sessions, View};
+use super::{Keys, Memories, Operator, Pages, PermissionAnswer, Queue, Run, Sessions, View};
 use crate::error::ErrorInfo;
 use crate::json;
 use crate::object::Object;
@@ -452,6 +452,11 @@ impl Workspace {
     /// The workspace's pages.
     pub fn pages(&self) -> Pages {
         Pages::of(self.clone())
+    }
+
+    /// What is remembered from one conversation to the next.
+    pub fn memory(&self) -> Memories {
+        Memories::of(self.clone())
     }
 
     /// Keys of providers.

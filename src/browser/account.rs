@@ -1,7 +1,7 @@
-//! What all workspaces of one origin share: their account's skills.
+//! What all workspaces of one origin share: their account's skills, and memories of that scope.
 //!
 //! Promises: who has none to give makes no database. A connection is held no longer than one exchange. Leaves to
-//! others: what a skill is, and which one counts (`prompt/`).
+//! others: what a skill is, and which one counts (`prompt/`); what a memory is (`memory/`).
 
 use super::env::{self, Scope};
 use super::store::{self, Store};
@@ -50,6 +50,44 @@ pub(super) async fn exchange(
 pub async fn delete(workspace: &str) -> Result<(), StoreError> {
     store::delete(workspace).await?;
     exchange(workspace, Vec::new(), false, &Scope::new()).await.map(drop)
+}
+
+/// Stores and reads memories of the account.
+///
+/// # Errors
+/// The database cannot be opened, or fails; `Conflict`: it is not as the commit expects.
+pub(super) async fn shelf(
+    commit: Option<&Commit>,
+    reads: &[Read],
+    in_memory: bool,
+    scope: &Scope,
+) -> Result<Vec<Rows>, StoreError> {
+    if in_memory {
+        let store = MEMORY.with(Store::clone);
+        return store_and_read(&store, commit, reads).await;
+    }
+    if commit.is_none() && !exists().await {
+        return Ok(reads.iter().map(|_| Rows::new()).list());
+    }
+    let store = Store::of_database(NAME, Durability::Strict, scope, Rc::new(|_| {}));
+    let rows = store_and_read(&store, commit, reads).await;
+    store.close();
+    rows
+}
+
+/// Stores something, if there is something, and then reads.
+///
+/// # Errors
+/// As [`Store::commit`] and [`Store::read`].
+pub(super) async fn store_and_read(
+    store: &Store,
+    commit: Option<&Commit>,
+    reads: &[Read],
+) -> Result<Vec<Rows>, StoreError> {
+    if let Some(commit) = commit {
+        store.commit(commit).await?;
+    }
+    store.read(reads).await
 }
 
 async fn exists() -> bool {

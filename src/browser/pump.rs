@@ -21,7 +21,7 @@ use crate::list::Listed;
 use crate::maps::{Few, sorted};
 use crate::model::Limits;
 use crate::object::Object;
-use crate::ports::{Durability, Millis, PatternEngine, Read, StoreError, Table};
+use crate::ports::{Durability, Millis, PatternEngine, Read, Shelf, StoreError, Table};
 use crate::protocol::Request;
 use crate::rooms::{Room, enter};
 use crate::session::operator::Operator;
@@ -342,6 +342,17 @@ impl Pump {
                     let Inner { needs_lock, scope, .. } = &*pump.0;
                     let result = account::exchange(&workspace, skills, !needs_lock, scope).await;
                     pump.input(Input::Account { read: id, result });
+                });
+            }
+            Action::Exchange { id, shelf, commit, reads } => {
+                let pump = self.clone();
+                task::start(async move {
+                    let Inner { needs_lock, scope, store, .. } = &*pump.0;
+                    let result = match shelf {
+                        Shelf::Workspace => account::store_and_read(store, commit.as_ref(), &reads).await,
+                        Shelf::Account => account::shelf(commit.as_ref(), &reads, !needs_lock, scope).await,
+                    };
+                    pump.input(Input::Exchanged { id, result });
                 });
             }
             Action::Sign { id, texts } => {

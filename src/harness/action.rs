@@ -7,7 +7,7 @@ use crate::error::ErrorInfo;
 use crate::find;
 use crate::harness::config::{Function, Http};
 use crate::model::{Answer, File};
-use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
+use crate::ports::{Commit, HttpRequest, Read, Rows, Shelf, StoreError, Write};
 use crate::protocol::{Command, Request};
 use crate::rooms::Room;
 use crate::session::operator::Operator;
@@ -96,6 +96,13 @@ pub enum Input {
         read: u64,
         /// What came of it.
         result: Result<Vec<String>, StoreError>,
+    },
+    /// What came of [`Action::Exchange`]: the rows, in the order of its reads.
+    Exchanged {
+        /// Which one.
+        id: u64,
+        /// What came of it.
+        result: Result<Vec<Rows>, StoreError>,
     },
     /// The vault has a key of this name now, or has it no longer.
     Vault {
@@ -232,6 +239,17 @@ pub enum Action {
         /// Its number.
         id: u64,
         /// What.
+        reads: Vec<Read>,
+    },
+    /// Store this, if there is something, then read this, then say [`Input::Exchanged`]. It is of nobody's journal.
+    Exchange {
+        /// Its number.
+        id: u64,
+        /// Where.
+        shelf: Shelf,
+        /// What is stored first.
+        commit: Option<Commit>,
+        /// What is read then.
         reads: Vec<Read>,
     },
     /// Sign these texts with the key that signs rows, if there is one, then say [`Input::Signed`]: to see whether what is

@@ -38,6 +38,10 @@ impl Harness {
             self.core.must_run()?;
         }
         let rooms = command.row().rooms;
+        if rooms.has(Room::Memory) {
+            let shelf = self.runner.setup.config.shelf();
+            return self.runner.memories.memory_command(&mut self.core, id, request, fresh, shelf);
+        }
         if rooms.has(Room::More) {
             return self.dispatch_more(id, request, fresh, session);
         }

@@ -78,7 +78,7 @@ impl Harness {
     pub(super) fn room_came(&mut self, room: Room, result: Result<(), String>) {
         let it = Rooms::of(room);
         self.doors.asked = self.doors.asked.but(it);
-        if room == Room::Memory {
+        if room == Room::Compaction {
             self.runner.help_came(&mut self.core, result.is_ok());
         }
         let Err(why) = result else {

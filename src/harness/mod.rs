@@ -14,7 +14,7 @@
 //! - `setup`: what the agent works with, its configuration, its tools and its skills.
 //! - `keys`: the vault and trials of keys.
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`, `questions`).
-//! - `pages`: operations on pages.
+//! - `pages`: operations on pages. `memories`: the same on memories.
 //! - `reads`: what is read for sessions, and what is told from rows (`look`, `list`, `tail`).
 //! - `runner`: runs the runs with `setup`, `calls` and `pages`. Messages, records, the queue, permission, files.
 //! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`), and its sessions
@@ -38,6 +38,7 @@ mod holding;
 mod keys;
 mod lacking;
 mod looks;
+mod memories;
 mod opening;
 mod order;
 mod pages;
@@ -248,6 +249,7 @@ impl Harness {
             Input::Account { read, result } => {
                 self.holding.account_read(&mut self.core, &mut self.runner, &mut self.reads, read, result)
             }
+            Input::Exchanged { id, result } => self.runner.memories.exchanged(&mut self.core, id, result),
             Input::Vault { name, held } => {
                 if held {
                     self.mark();

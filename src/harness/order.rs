@@ -80,11 +80,11 @@ impl Harness {
                 continue;
             }
             if self.runner.help == Help::Wanted {
-                if self.doors.here.has(Room::Memory) {
+                if self.doors.here.has(Room::Compaction) {
                     self.runner.help_came(&mut self.core, true);
                     continue;
                 }
-                self.ask_for(Rooms::of(Room::Memory));
+                self.ask_for(Rooms::of(Room::Compaction));
             }
             let passes = |at: &usize| {
                 self.deferred

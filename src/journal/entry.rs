@@ -367,6 +367,12 @@ entries! {
     }
     /// A run and its model calls.
     Run OfRun {
+        /// The run's model is told this beside the message, because it is relevant: what is remembered from earlier
+        /// conversations.
+        Input Reminded = "reminded" erasable true {
+            /// Of each memory its id and its text, in a list.
+            memories: Value,
+        }
         /// The conversation fills the model's window. Of the results of tool calls before a place only what stands for them is
         /// sent from here on.
         Input Shortened = "shortened" {

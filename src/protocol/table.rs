@@ -17,7 +17,7 @@ pub const OVERRIDES: &str = overrides!();
 use super::Need::{Operator, Read, Recover, Work, Write};
 use super::Subject::{Id, IdOrRun, Run, Session, SessionOrRun, Worker};
 use super::{Need, Source, Subject};
-use crate::rooms::Room::{Carry, Memory, More, Pages, Past, Upkeep};
+use crate::rooms::Room::{Carry, Compaction, Memory, More, Pages, Past, Upkeep};
 use crate::rooms::{Room, Rooms};
 
 /// What is known of a command.
@@ -201,7 +201,7 @@ commands! {
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("regenerate_agent_message", "regenerate(messageId?)", ACCEPTED);
     /// Has what was said so far summed up: from then on its model is sent the summary in place of it.
-    Compact = row("compact", "sessionId? instructions?").within(More).within(Past).within(Memory).of(Session, Work).runs()
+    Compact = row("compact", "sessionId? instructions?").within(More).within(Past).within(Compaction).of(Session, Work).runs()
         => once().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("compact_conversation", "compact({instructions?})", ACCEPTED);
     /// An older version of a message is the conversation again, with what followed it.
@@ -285,6 +285,20 @@ commands! {
     PagesOutgoingLinks = row("pages.outgoingLinks", "slug").within(Pages).within(Upkeep) => own().gives("`{ title, slug }[]`");
     /// The contents that a page has had.
     PagesVersions = row("pages.versions", "slug limit?1").within(Pages).within(Upkeep) => own().gives("`PageVersion[]`");
+    /// What is remembered, the newest first.
+    MemoryList = row("memory.list", "limit?1 offset?0 scope?").within(Pages).within(Memory).needs(Operator)
+        => again().gives("`Memory[]`");
+    /// What is remembered that matches, the best first.
+    MemorySearch = row("memory.search", "query limit?1 scope?").within(Pages).within(Memory).needs(Operator)
+        => again().gives("`Memory[]`");
+    /// Remembers something.
+    MemoryAdd = row("memory.add", "text importance?* tags?* scope?").within(Pages).within(Memory).needs(Operator)
+        => once().gives("`Memory`");
+    /// Changes what is remembered.
+    MemoryUpdate = row("memory.update", "id text? importance?* tags?* scope?").within(Pages).within(Memory).needs(Operator)
+        => again().gives("`Memory`");
+    /// Forgets it.
+    MemoryRemove = row("memory.remove", "id scope?").within(Pages).within(Memory).needs(Operator) => once();
     /// From here on this operator works here, or (`null`) nobody.
     // Alone: what is read meanwhile must not be read for the operator of before.
     SetOperator = row("setOperator", "operator?*").alone() => own();

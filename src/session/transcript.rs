@@ -4,7 +4,7 @@
 //! unchanged or not at all, and every tool call that is sent has exactly one result. The text grows at its end, so
 //! that a provider's prompt cache holds. Only an edit, a summary, a refused file or a lost one takes it back.
 
-use super::memory::{self, Memory};
+use super::compaction::{self, Window, summing};
 use super::{Session, files_among};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Outcome;
@@ -13,6 +13,7 @@ use crate::model::{Block, FileKind, Message, Peer, Role, StopReason, drop_open_s
 use crate::prompt::framed;
 use crate::rooms::{Room, enter};
 use crate::run::{Call, CallState, Prompt, Run, Said, Turn};
+use crate::tools::Source;
 
 /// The serialized conversation of one session for one provider, extended as the session goes on.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ pub struct Transcript {
     generation: u64,
     files_told: u64,
     mark: String,
-    memory: Memory,
+    kept: Window,
     text: String,
     /// How many bytes the last request had that was counted, and how many tokens.
     read: Option<(usize, u64)>,
@@ -76,23 +77,26 @@ const MOST_BYTES: usize = 16;
 /// ended because it had no end would go into each request from here on, and none would be taken.
 const CUT_BYTES: usize = 512 * 1024;
 
+/// What stands before what is told from memory.
+const REMINDED: &str = "What is remembered from earlier conversations, as data:\n";
+
 /// What stands for the answer to results that never came, where a provider needs one before the person's next message.
 const NO_ANSWER: &str = "I gave no answer.";
 
 impl Transcript {
-    /// One that begins where the model's memory of these runs does.
+    /// One of what of these runs is still sent.
     pub fn new(peer: Peer, session: &Session, runs: &[Run]) -> Transcript {
-        let memory = Memory::of(runs);
+        let kept = Window::of(runs);
         let mut transcript = Transcript {
             peer,
             generation: session.generation,
             files_told: session.files_told,
             mark: session.mark.clone(),
-            runs: memory.start.run,
-            turns: memory.start.turns,
-            prompted: memory.start.turns > 0,
+            runs: kept.start.run,
+            turns: kept.start.turns,
+            prompted: kept.start.turns > 0,
             steered: 0,
-            memory,
+            kept,
             text: String::new(),
             read: None,
             beside: 0,
@@ -103,7 +107,7 @@ impl Transcript {
             leaves_out: false,
             stale: false,
         };
-        if transcript.memory.summary.is_some() {
+        if transcript.kept.summary.is_some() {
             transcript.remember(runs);
         }
         transcript
@@ -116,21 +120,21 @@ impl Transcript {
         transcript
     }
 
-    /// Begins with what stands for all that was said before. A door of the room `memory`.
+    /// Begins with what stands for all that was said before. A door of the room `compaction`.
     #[inline(never)]
     fn remember(&mut self, runs: &[Run]) {
-        enter(Room::Memory);
-        let Memory { start, .. } = self.memory;
+        enter(Room::Compaction);
+        let Window { start, .. } = self.kept;
         let entered = runs.get(start.run).map_or(&[][..], |run| &run.steered);
         self.steered = entered.iter().take_while(|steered| steered.after < start.turns).count();
-        let told = memory::summing::told(runs, &self.memory, &self.mark);
+        let told = summing::told(runs, &self.kept, &self.mark);
         self.push(Role::User, vec![Block::Text(told)], false);
     }
 
     /// Whether it can go on for this provider and session.
     pub fn serves(&self, peer: &Peer, session: &Session, runs: &[Run]) -> bool {
         let same = self.generation == session.generation && self.files_told == session.files_told;
-        !self.stale && same && self.peer == *peer && self.memory == Memory::of(runs)
+        !self.stale && same && self.peer == *peer && self.kept == Window::of(runs)
     }
 
     /// The messages.
@@ -172,7 +176,7 @@ impl Transcript {
     /// Forgets all runs but the first `kept`: others take their place.
     pub fn rewind(&mut self, kept: usize) {
         // The refusal may be among them, or what is summed up where it begins.
-        let Some(at) = kept.checked_sub(self.memory.start.run).filter(|_| !self.leaves_out) else {
+        let Some(at) = kept.checked_sub(self.kept.start.run).filter(|_| !self.leaves_out) else {
             self.stale = true;
             return;
         };
@@ -188,13 +192,13 @@ impl Transcript {
     /// Takes up what was settled since the last time, of a conversation's runs, and gives the whole.
     pub fn extend(&mut self, runs: &[Run]) -> &str {
         while let Some(run) = runs.get(self.runs) {
-            if self.starts.len() + self.memory.start.run == self.runs {
+            if self.starts.len() + self.kept.start.run == self.runs {
                 let Transcript { said_last, results_last, paused, .. } = *self;
                 self.starts.push(Start { len: self.text.len(), said_last, results_last, paused });
             }
             let refused = refused(runs, self.runs);
             if !self.prompted && run.prompt.continues.is_none() {
-                self.push_prompt(&run.prompt, refused);
+                self.push_prompt(&run.prompt, refused, &run.reminded);
             }
             self.prompted = true;
             // The next run makes the call again that broke off here, unless a person stopped it.
@@ -240,18 +244,26 @@ impl Transcript {
     /// Takes up the messages that have entered a run behind so many of its turns.
     fn push_steered(&mut self, run: &Run, turns: usize, refused: bool) {
         while let Some(steered) = run.steered.get(self.steered).filter(|steered| steered.after <= turns) {
-            self.push_prompt(&steered.prompt, refused);
+            self.push_prompt(&steered.prompt, refused, &[]);
             self.steered += 1;
         }
     }
 
-    /// What a person has said. `refused`: without its files.
-    fn push_prompt(&mut self, prompt: &Prompt, refused: bool) {
+    /// What a person has said. `refused`: without its files. `reminded`: what is told from memory beside it.
+    fn push_prompt(&mut self, prompt: &Prompt, refused: bool, reminded: &[(String, String)]) {
         self.leaves_out |= refused;
         let file = |file| self.peer.block(file, refused);
         let mut blocks = prompt.files.iter().map(file).list();
         blocks.push(Block::Text(prompt.text.clone()));
         blocks.extend(prompt.context.clone().map(Block::Text));
+        if !reminded.is_empty() {
+            let mut told = String::new();
+            for (id, text) in reminded {
+                told.push_str(&["[", id, "] ", text, "\n"].concat());
+            }
+            let told = framed(told.trim_end(), Source::Workspace, &self.mark);
+            blocks.push(Block::Text([REMINDED, &told].concat()));
+        }
         self.push(Role::User, blocks, false);
     }
 
@@ -279,7 +291,7 @@ impl Transcript {
                     // Some servers count what they like.
                     self.read = Some((bytes, turn.read.max((bytes / MOST_BYTES) as u64)));
                 }
-                let shortened = self.memory.has_shortened(self.runs, self.turns);
+                let shortened = self.kept.has_shortened(self.runs, self.turns);
                 let result = |call| self.result(call, refused, shortened);
                 let results = turn.calls.iter().map(result).whole();
                 let Some(mut results) = results else { return false };
@@ -308,7 +320,7 @@ impl Transcript {
     /// `shortened`: only what stands for it.
     fn result(&self, call: &Call, refused: bool, shortened: bool) -> Option<Block> {
         let CallState::Settled(settled) = &call.state else { return None };
-        let stand_in = shortened.then(|| memory::stand_in(call, settled)).flatten();
+        let stand_in = shortened.then(|| compaction::stand_in(call, settled)).flatten();
         let framed = |text: &str| match call.source {
             Some(source) => framed(text, source, &self.mark),
             None => text.into(),

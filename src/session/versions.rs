@@ -13,7 +13,7 @@
 //! goes by the place where they stood. A message that is withdrawn goes with all of its versions, and with what could be
 //! looked at through these alone. The entry says what is left and in which order, because rows that are gone have said it.
 
-use super::{Past, Session, files_of, memory};
+use super::{Past, Session, compaction, files_of};
 use crate::journal::{Entry, Header, OfConversation, Outside};
 use crate::json::{items, texts};
 use crate::list::Listed;
@@ -184,7 +184,7 @@ impl Session {
             }
         }
         let goes = |run: &Run| ids.contains_key(&run.id);
-        let mut summaries = memory::made_of(&self.runs, &goes);
+        let mut summaries = compaction::made_of(&self.runs, &goes);
         // Of those in other versions nobody looks at what they were made of: what was said later than the message is.
         let since = self.all_runs().filter(|run| goes(run)).map(|run| run.started_at).min();
         for summary in

@@ -130,7 +130,14 @@ fn prompt_of(session: &Session, run: &Run) -> Option<Value> {
     }
     let (id, at) = run.message();
     let mut message = said(&run.id, &run.prompt, id, at);
+    message.maybe("memories", reminded(run));
     Some(message.maybe("versions", session.versions_of_message(run).map(Into::into)).done())
+}
+
+/// What its model was told from memory beside it; `None`: nothing.
+fn reminded(run: &Run) -> Option<Value> {
+    let memory = |(id, text): &(String, String)| Object::new().text("id", id).text("text", text).done();
+    (!run.reminded.is_empty()).then(|| run.reminded.iter().map(memory).array())
 }
 
 /// What a person has said in a run.
@@ -224,7 +231,7 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
     Some(usage.done())
 }
 
-/// Where the model's memory was shortened in this run; `None`: nowhere.
+/// Where the conversation was made shorter for the model in this run; `None`: nowhere.
 fn compactions(run: &Run) -> Option<Value> {
     let one = |summary: &Summary| {
         let text = summary.text()?;

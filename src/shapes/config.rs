@@ -8,6 +8,13 @@ use crate::object::Object;
 use serde_json::{Map, Value};
 
 words! {
+    /// Where memories are.
+    MemoryScope {
+        /// Of this workspace.
+        Workspace = "workspace",
+        /// Of all workspaces of the origin.
+        Account = "account",
+    }
     /// How much a model thinks.
     Reasoning {
         /// Not at all.
@@ -185,6 +192,31 @@ pub enum Archive {
     AfterDays(u64),
 }
 
+/// What is remembered from one conversation to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MemoryConfig {
+    /// Nothing, or all in the workspace.
+    Is(bool),
+    /// It is, like this.
+    By(MemoryOptions),
+}
+
+impl Shape for MemoryConfig {
+    fn read(value: Value) -> Result<MemoryConfig, Misfit> {
+        match value {
+            Value::Bool(is) => Ok(MemoryConfig::Is(is)),
+            options => Shape::read(options).map(MemoryConfig::By),
+        }
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            MemoryConfig::Is(is) => (*is).into(),
+            MemoryConfig::By(options) => options.write(),
+        }
+    }
+}
+
 /// Whether a conversation is made shorter that fills its model's window, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompactionConfig {
@@ -271,6 +303,8 @@ shapes! {
         retry: Option<Retry>;
         /// How a conversation is made shorter that fills its model's window; default: as `CompactionOptions::default` has it.
         compaction: Option<CompactionConfig>;
+        /// What is remembered from one conversation to the next; default: nothing.
+        memory: Option<MemoryConfig>;
         /// What a session is called that has no name; default: its first words.
         title: Option<Titles>;
         /// What happens to a run that a lost page left; default: it is held.
@@ -359,6 +393,14 @@ shapes! {
         instructions: Option<String>;
         /// The name in `providers` of the provider that sums up; default: the provider that answers.
         provider: Option<String>;
+    }
+
+    /// What is remembered from one conversation to the next.
+    given MemoryOptions {
+        /// Where: of this workspace, or of all workspaces of the origin; default: of this workspace.
+        scope: Option<MemoryScope>;
+        /// How many memories are told at the start of a run, at most; default: 10.
+        limit: Option<u64>;
     }
 
     /// What is allowed without asking.
@@ -535,6 +577,18 @@ shapes! {
         parent_slug = "parentSlug": Option<String>;
         /// Its address; default: by its title.
         slug: Option<String>;
+    }
+
+    /// What changes in something that is remembered; of a new one its text has to be there.
+    given MemoryChange {
+        /// What is remembered.
+        text: Option<String>;
+        /// How important that is, from 0 to 1; default of a new one: 0.5.
+        importance: Option<f64>;
+        /// Words under which it is found besides.
+        tags: Option<Vec<String>>;
+        /// Where; default: as the agent's configuration has it, or in the workspace.
+        scope: Option<MemoryScope>;
     }
 
     /// What changes in a page.

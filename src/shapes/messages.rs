@@ -114,16 +114,26 @@ shapes! {
         usage: Option<Usage>;
         /// Why its run has failed.
         error: Option<ErrorInfo>;
-        /// Where the model's memory was shortened in this run, the last one last: from then on it was sent a summary in place of what
+        /// Where the conversation was made shorter for the model in this run, the last one last: from then on it was sent a summary in place of what
         /// was said before. What is shown stays whole.
         compactions: Option<Vec<Compaction>>;
+        /// Of a person's message: what its model was told from memory beside it.
+        memories: Option<Vec<MemoryTold>>;
         /// Of a message that was edited, and of an answer that was made anew: the ids of all versions, the oldest first, this one
         /// included. An edited message's answer begins versions of its own. `history({ version })` shows the conversation with an older
         /// one. Where a failed run was gone on with, the first of its answers stands for all of them.
         versions: Option<Vec<String>>;
     }
 
-    /// A place where a model's memory was shortened.
+    /// Something from memory that was told beside a message.
+    told MemoryTold {
+        /// Its id.
+        id: String;
+        /// What was remembered then.
+        text: String;
+    }
+
+    /// A place where a conversation was made shorter for its model.
     told Compaction {
         /// When.
         at: u64;

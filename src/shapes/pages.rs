@@ -1,4 +1,4 @@
-//! The pages of a workspace.
+//! The pages of a workspace, and what is remembered.
 
 use super::shapes;
 use crate::journal::words::words;
@@ -79,6 +79,28 @@ shapes! {
         snippet: String;
         /// How well it fits; the best has the most.
         score: f64;
+    }
+
+    /// Something that is remembered.
+    told Memory {
+        /// Its id.
+        id: String;
+        /// What is remembered.
+        text: String;
+        /// How important that is, from 0 to 1.
+        importance: f64;
+        /// Words under which it is found besides.
+        tags: Vec<String>;
+        /// When it was made.
+        created_at = "createdAt": u64;
+        /// When its text, importance or tags were changed last.
+        updated_at = "updatedAt": u64;
+        /// When a model has read it last.
+        read_at = "readAt": Option<u64>;
+        /// How often a model has read it.
+        reads: u64;
+        /// It was made of text from outside.
+        outside: Option<bool>;
     }
 
     /// What a page links to.

@@ -82,11 +82,14 @@ pub enum Origin {
     Delegate,
     /// The skills that the page gave.
     Skill,
+    /// What is remembered.
+    Memory,
 }
 
 impl Origin {
     /// Those that have a name in the journal.
-    const NAMED: [(&str, Origin); 2] = [("delegate", Origin::Delegate), ("skill", Origin::Skill)];
+    const NAMED: [(&str, Origin); 3] =
+        [("delegate", Origin::Delegate), ("skill", Origin::Skill), ("memory", Origin::Memory)];
 }
 
 /// A tool.

@@ -1,4 +1,4 @@
-//! The tools of the harness itself: to give a task to another run, and to read a skill.
+//! The tools of the harness itself: to give a task to another run, to read a skill, and to remember.
 //!
 //! Decides what the model is told of them. Promises: they are there only where the configuration wants them, and no
 //! tool of the page takes their place. Leaves to others: carrying them out (`run/`, `harness/`).
@@ -12,6 +12,13 @@ use serde_json::Value;
 pub const DELEGATE: &str = "delegate";
 /// The name of the tool that reads a skill.
 pub const USE_SKILL: &str = "use_skill";
+
+/// The name of the tool that remembers something.
+pub const REMEMBER: &str = "remember";
+/// The name of the tool that looks up what is remembered.
+pub const RECALL: &str = "recall";
+/// The name of the tool that forgets it.
+pub const FORGET: &str = "forget";
 
 const TASK: &str = r#"{"type":"object","properties":{"process":{"type":"string","enum":["Researcher","Worker"],"description":"A Researcher only reads; a Worker may also change things."},"task":{"type":"string","minLength":1,"description":"All that it needs to know: it does not see this conversation."},"capabilities":{"type":"array","items":{"type":"string"},"description":"What it may hold at most; left out: what you hold."},"maxTurns":{"type":"integer","minimum":1,"description":"How many model calls it may make."}},"required":["process","task"],"additionalProperties":false}"#;
 
@@ -37,6 +44,16 @@ pub fn use_skill<'a>(names: impl Iterator<Item = &'a str>) -> Definition {
         schema,
         Origin::Skill,
     )
+}
+
+/// A tool for what is remembered (`memory::tools` has them all).
+pub fn memory(name: &str, description: &str, input_schema: &str) -> Definition {
+    Definition {
+        read_only: name == RECALL,
+        destructive: name == FORGET,
+        capability: Some("Memory".into()),
+        ..Definition::built_in(name, description, input_schema.into(), Source::Workspace, Origin::Memory)
+    }
 }
 
 fn own(name: &str, description: &str, input_schema: String, origin: Origin) -> Definition {

@@ -153,7 +153,7 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
     };
     let (tool, answers) = (checked.definition, wanted.answers);
     let by_page = facts.caller == Caller::Page;
-    if by_page && matches!(tool.origin, Origin::Person | Origin::Delegate | Origin::Skill) {
+    if by_page && matches!(tool.origin, Origin::Person | Origin::Delegate | Origin::Skill | Origin::Memory) {
         let message = format!("{} is of use to a model only", tool.name);
         let error = ErrorInfo::new(Code::ToolFailed, message);
         return Permit::Refuse(error.hint("let a model call it, in a run"));

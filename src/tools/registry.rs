@@ -27,7 +27,7 @@ pub struct Tool {
 impl Tool {
     /// Whether it is the harness's own.
     fn is_own(&self) -> bool {
-        matches!(self.definition.origin, Origin::Delegate | Origin::Skill)
+        matches!(self.definition.origin, Origin::Delegate | Origin::Skill | Origin::Memory)
     }
 }
 

@@ -33,6 +33,7 @@ pub use damage::Doubt;
 pub use op::{Op, SEARCH_LIMIT, VERSIONS_LIMIT};
 pub use page::{Page, Seen};
 pub use plan::{Missed, Outcome, Pending, Plan};
+pub use search::{Hit, Index};
 
 use crate::error::{Code, ErrorInfo};
 use crate::list::Listed;
@@ -42,7 +43,6 @@ use crate::ports::{Key, Read, Rows, Table};
 use damage::{Damaged, HEAD};
 use links::Links;
 use lists::Lists;
-use search::Index;
 use serde_json::Value;
 
 /// How deep pages can be nested. The public tree has two JSON levels a page, and JSON readers stop at 128.

@@ -24,7 +24,7 @@ const SHORTEST_PREFIX: usize = 2;
 
 /// The words of all pages.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Index {
+pub struct Index {
     /// In which pages a word is, and how much it weighs there.
     words: Named<Vec<Posting>>,
     pages: Named<Indexed>,
@@ -55,9 +55,11 @@ impl PartialEq for Index {
 
 /// A page that matches.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Hit {
-    pub(super) slug: String,
-    pub(super) score: f64,
+pub struct Hit {
+    /// Which page.
+    pub slug: String,
+    /// How well it matches.
+    pub score: f64,
 }
 
 /// The words of a page and what they weigh.
@@ -92,7 +94,7 @@ fn is_prefix(word: &str) -> bool {
 
 impl Index {
     /// Takes a page in.
-    pub(super) fn add(&mut self, slug: &str, title: &str, text: &str) {
+    pub fn add(&mut self, slug: &str, title: &str, text: &str) {
         self.pages.insert(slug, Indexed { slug: slug.into(), length: 0 });
         let Some(page) = self.pages.number(slug) else { return };
         let mut length = 0_u32;
@@ -108,7 +110,7 @@ impl Index {
     }
 
     /// Takes a page out; title and text are those it was taken in with.
-    pub(super) fn remove(&mut self, slug: &str, title: &str, text: &str) {
+    pub fn remove(&mut self, slug: &str, title: &str, text: &str) {
         let Some(page) = self.pages.number(slug) else { return };
         let length = self.pages.remove(slug).map_or(0, |indexed| indexed.length);
         self.total = self.total.saturating_sub(u64::from(length));
@@ -124,7 +126,7 @@ impl Index {
     }
 
     /// The pages that match, the best first.
-    pub(super) fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+    pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         let mut scores = vec![0.0; self.pages.numbers()];
         let pages = self.pages.len() as f64;
         let average = self.total as f64 / pages.max(1.0);

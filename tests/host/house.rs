@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 22] = [
+const ROOMS: [&str; 23] = [
     "rooms",
     "find",
     "list",
@@ -24,6 +24,7 @@ const ROOMS: [&str; 22] = [
     "journal",
     "workspace",
     "tools",
+    "memory",
     "prompt",
     "run",
     "session",
@@ -40,10 +41,10 @@ const ROOMS: [&str; 22] = [
 /// The compiler holds what is private: a field or a function without `pub` stays in its file, and what a folder does not
 /// declare `pub` is not reached by a path from outside. It cannot hold the direction, because one crate lets every module
 /// name every other: that is what these tests are for.
-const PLACES: [&str; 23] = [
-    "config", "action", "core", "setup", "keys", "calls", "pages", "reads", "runner", "holding", "doors",
-    "gate", "carry", "looks", "takes", "rows", "lacking", "opening", "order", "commits", "heard", "commands",
-    "mod",
+const PLACES: [&str; 24] = [
+    "config", "action", "core", "setup", "keys", "calls", "pages", "memories", "reads", "runner", "holding",
+    "doors", "gate", "carry", "looks", "takes", "rows", "lacking", "opening", "order", "commits", "heard",
+    "commands", "mod",
 ];
 
 /// The last place of the parts. Those behind it have the methods of `Harness`, which binds the parts: they may name it,

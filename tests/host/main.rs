@@ -68,6 +68,7 @@ mod cases {
     mod key;
     /// How much is taken of an answer.
     mod limit;
+    mod memory;
     /// Model calls that fail, keep silent or cost too much.
     mod model;
     /// Answers that have to fit a schema.

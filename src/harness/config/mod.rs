@@ -19,7 +19,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
 use crate::object::Object;
-use crate::ports::MAX_DELAY_MS;
+use crate::ports::{MAX_DELAY_MS, Shelf};
 use crate::prompt::{self, Skill};
 use crate::protocol::args::shortened;
 use crate::run::Budget;
@@ -104,8 +104,19 @@ pub struct Config {
     pub archive: Option<u64>,
     /// How a conversation is made shorter that fills its model's window; `None`: it is not.
     pub compaction: Option<Compaction>,
+    /// What is remembered from one conversation to the next; `None`: nothing.
+    pub memory: Option<Remembering>,
     /// What to do when a harness runs already.
     pub if_running: IfRunning,
+}
+
+/// What is remembered from one conversation to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remembering {
+    /// Where.
+    pub shelf: Shelf,
+    /// How many memories are told at the start of a run, at most.
+    pub limit: usize,
 }
 
 /// How a conversation is made shorter for its model.
@@ -156,6 +167,7 @@ impl Default for Config {
             resume_auto: false,
             archive: None,
             compaction: Some(Compaction::default()),
+            memory: None,
             if_running: IfRunning::default(),
         }
     }
@@ -272,6 +284,7 @@ impl Config {
             "models" => self.models = optional(value, name, Catalog::read)?,
             "archive" => self.archive = archive(value, name)?,
             "compaction" => self.compaction = compaction(value, name)?,
+            "memory" => self.memory = memory(value, name)?,
             "budgets" => self.budgets = optional(value, name, budgets)?,
             _ => return Err(unknown(name)),
         }
@@ -501,7 +514,13 @@ impl Config {
             .maybe("skills", prompt::record(&self.skills))
             .maybe("archive", self.archive.map(|days| Object::new().number("afterDays", days).done()))
             .maybe("compaction", self.record_of_compaction())
+            .maybe("memory", self.memory.map(record_of_memory))
             .done()
+    }
+
+    /// Where memories are.
+    pub fn shelf(&self) -> Shelf {
+        self.memory.map(|memory| memory.shelf).unwrap_or_default()
     }
 
     /// How a conversation is made shorter, where that is not as it is by itself.
@@ -573,6 +592,33 @@ fn archive(value: &Value, name: &str) -> Result<Option<u64>, ErrorInfo> {
         }
     }
     after.map(Some).ok_or_else(|| invalid("archive needs afterDays: how many days without a change"))
+}
+
+/// What is remembered, if it is wanted.
+fn memory(value: &Value, name: &str) -> Result<Option<Remembering>, ErrorInfo> {
+    let mut memory = Remembering { shelf: Shelf::Workspace, limit: 10 };
+    if value.is_null() || *value == Value::Bool(false) {
+        return Ok(None);
+    }
+    if *value == Value::Bool(true) {
+        return Ok(Some(memory));
+    }
+    for (member, value) in object(value, name)? {
+        let path = [name, ".", member].concat();
+        match member.as_str() {
+            _ if value.is_null() => {}
+            "scope" if word(value, &path, &["workspace", "account"])? == 1 => memory.shelf = Shelf::Account,
+            "scope" => {}
+            "limit" => memory.limit = usize::try_from(whole(value, &path, 0, 50)?).unwrap_or_default(),
+            _ => return Err(unknown(&path)),
+        }
+    }
+    Ok(Some(memory))
+}
+
+fn record_of_memory(memory: Remembering) -> Value {
+    let scope = (memory.shelf == Shelf::Account).then_some("account");
+    Object::new().maybe_text("scope", scope).number("limit", memory.limit as u64).done()
 }
 
 /// How a conversation is made shorter, if it is.

@@ -81,6 +81,8 @@ pub(in crate::harness) enum Next {
     NotCalled(CallKey, ErrorInfo),
     /// An entry of a run that is known already.
     Settle { session: String, run: String, entry: Box<Entry> },
+    /// A session may go on: what it has waited for is there.
+    Ready { session: String },
     /// An entry of a run that was stored with a change of pages.
     Stored { session: String, run: Option<String>, entry: Box<Entry> },
 }

@@ -3,7 +3,7 @@
 //! Decides when a conversation is made shorter for the model, in which of two ways, and how much of it stays. Promises: a
 //! window that is known is not overrun, as far as the estimate goes. A request that was refused as too long is asked again with less, a few times. Where
 //! nothing helps, the run fails with the error that there was. Leaves to others: where a conversation is cut and what is told
-//! of it (`session/memory`), and the run that sums up (`run`).
+//! of it (`session/compaction`), and the run that sums up (`run`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::config::{Compaction, Config};
@@ -15,7 +15,7 @@ use crate::journal::{CompactReason, Entry};
 use crate::model::{Settings, ToolSpec};
 use crate::rooms::{Room, enter};
 use crate::run::{Run, Summary};
-use crate::session::memory::{self, Memory, runs_of, summing};
+use crate::session::compaction::{self, Window, runs_of, summing};
 use std::rc::Rc;
 
 /// How much of the window has to be free for a conversation, in tokens.
@@ -107,7 +107,7 @@ impl Runner {
         let Some((config, asking)) = self.config_of(core, session, run) else { return First::Call };
         let Some(folded) = core.session(session) else { return First::Call };
         let asked = asking.compacts && !asking.summed_up;
-        let remembers = Memory::of(runs_of(folded, run)).summary.is_some();
+        let remembers = Window::of(runs_of(folded, run)).summary.is_some();
         if (asked || remembers || asking.summarizes) && self.help != Help::Here {
             return self.call_for_help();
         }
@@ -206,7 +206,7 @@ impl Runner {
         Some(Fill { used, all, window, usable, tries: 0 })
     }
 
-    /// Puts on record how the conversation becomes shorter. [`First::Call`]: it cannot. A door of the room `memory`.
+    /// Puts on record how the conversation becomes shorter. [`First::Call`]: it cannot. A door of the room `compaction`.
     #[inline(never)]
     fn compact(
         &mut self,
@@ -217,7 +217,7 @@ impl Runner {
         reason: CompactReason,
         fill: Fill,
     ) -> First {
-        enter(Room::Memory);
+        enter(Room::Compaction);
         let options = config.compaction.clone().unwrap_or_default();
         let usable = fill.usable.unwrap_or(fill.used) >> fill.tries;
         let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
@@ -228,18 +228,18 @@ impl Runner {
         let Some(transcript) = transcripts.get(key_of(asking)) else { return First::Call };
         let bytes = |tokens: u64| transcript.bytes_of(tokens);
         let runs = runs_of(folded, run);
-        let memory = Memory::of(runs);
-        let mut place = summing::cut(runs, &memory, bytes(keep));
+        let kept = Window::of(runs);
+        let mut place = summing::cut(runs, &kept, bytes(keep));
         if reason == CompactReason::Asked {
             // However short it is.
-            place = place.or_else(|| summing::cut(runs, &memory, 0));
+            place = place.or_else(|| summing::cut(runs, &kept, 0));
         }
         let Some(place) = place else { return First::Call };
-        let Some(until) = memory::until(runs, place) else { return First::Call };
+        let Some(until) = compaction::until(runs, place) else { return First::Call };
         let turns = until.turns as u64;
         let (used, window) = (fill.all, fill.window);
         if reason == CompactReason::Window {
-            let saved = transcript.tokens_of(summing::saved_until(runs, &memory, place));
+            let saved = transcript.tokens_of(summing::saved_until(runs, &kept, place));
             if (fill.used - saved.min(fill.used)) * 100 <= usable * options.at * ENOUGH / 100 && saved > 0 {
                 let entry = Entry::Shortened { until: until.run, turns, used, window };
                 self.append(core, session, Some(run), &entry);

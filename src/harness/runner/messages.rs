@@ -19,8 +19,8 @@ use crate::protocol::{Command, Members, Request};
 use crate::rooms::{Room, enter};
 use crate::run::{Output, Run};
 use crate::session;
+use crate::session::compaction::Window;
 use crate::session::lifecycle::{Then, policy_of};
-use crate::session::memory::Memory;
 use crate::session::{Queued, Session, overrides};
 use serde_json::Value;
 
@@ -263,7 +263,7 @@ impl Runner {
         self.may_prompt(core, session, "-", false)?;
         self.make_room(core, session)?;
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
-        let has_answers = Memory::of(&folded.runs).has_answers(&folded.runs);
+        let has_answers = Window::of(&folded.runs).has_answers(&folded.runs);
         let Some(last) = folded.runs.last().filter(|_| has_answers) else {
             let error = ErrorInfo::new(Code::MessageNotFound, "there is nothing to sum up yet");
             return Err(error.hint("send a message first"));

@@ -31,6 +31,7 @@ use crate::harness::core::integrity::row_write;
 use crate::harness::core::slots::Instructed;
 use crate::harness::core::told::Told;
 use crate::harness::core::{Core, Lifecycle, Next, Options};
+use crate::harness::memories::Memories;
 use crate::harness::pages::Pages;
 use crate::harness::setup::Setup;
 use crate::journal::canonical::Integrity;
@@ -54,6 +55,7 @@ pub(in crate::harness) struct Runner {
     pub setup: Setup,
     pub calls: Calls,
     pub pages: Pages,
+    pub memories: Memories,
     /// Whether the room is there that makes conversations shorter.
     pub help: Help,
 }
@@ -61,7 +63,13 @@ pub(in crate::harness) struct Runner {
 impl Runner {
     pub fn new(options: &Options, engine: &PatternEngine) -> Runner {
         let setup = Setup::new(options.page_tools, engine);
-        Runner { setup, calls: Calls::default(), pages: Pages::default(), help: Help::default() }
+        Runner {
+            setup,
+            calls: Calls::default(),
+            pages: Pages::default(),
+            memories: Memories::default(),
+            help: Help::default(),
+        }
     }
 
     pub(in crate::harness) fn take_config(&mut self, core: &mut Core, config: Config) {
@@ -77,6 +85,7 @@ impl Runner {
         match next {
             Next::NotCalled(call, error) => self.answered(core, call, Err((error, None))),
             Next::Settle { session, run, entry } => self.settle(core, &session, &run, &entry),
+            Next::Ready { session } => self.advance(core, &session),
             Next::Stored { session, run, entry } => {
                 self.after(core, &session, run.as_deref(), &entry);
                 self.advance(core, &session);
@@ -94,6 +103,7 @@ impl Runner {
             self.calls.functions.remove(key);
         }
         self.pages.drop_of_runs();
+        self.memories.drop_of_runs();
     }
 
     /// When [`tick`](Runner::tick) is wanted at the latest.
@@ -233,6 +243,7 @@ impl Runner {
             }
             let id = run.as_deref().unwrap_or_default();
             let first = match &entry {
+                Entry::Called { .. } if self.must_remember(core, session, id) => First::Wait,
                 Entry::Called { .. } => self.before_call(core, session, id),
                 Entry::Ended { code: Some(code), .. } if code == Code::ContextLength.as_str() => {
                     self.after_refusal(core, session, id)
@@ -320,6 +331,8 @@ impl Runner {
                     core.outbox.act(Action::AwaitOnline);
                 }
             }
+            // The model is told with its next call.
+            OfRun::Reminded { .. } => {}
             OfRun::Compacting { of, .. } => self.calls.tell_compaction(core, session, of, entry),
             OfRun::Shortened { .. } => self.calls.tell_compaction(core, session, run, entry),
             OfRun::Called { call } => {
@@ -610,6 +623,10 @@ impl Runner {
                 };
                 core.settle(session.into(), run.into(), entry);
             }
+            Origin::Memory => {
+                let call = RunCall::new(session, run, tool_call);
+                self.memories.memory_tool(core, call, name, args, self.setup.config.shelf());
+            }
             // Others carry these out: they are never ordered.
             Origin::Person | Origin::Delegate => {}
         }
@@ -704,6 +721,26 @@ impl Runner {
                 return;
             }
             self.append(core, session, Some(&run), &entry);
+        }
+    }
+
+    /// Whether a run has to wait for what it is told from memory. It asks once, before its model is called first.
+    fn must_remember(&mut self, core: &mut Core, session: &str, run: &str) -> bool {
+        let Some(memory) = &self.setup.config.memory else { return false };
+        let Some(begun) = core.run(session, run) else { return false };
+        if !begun.turns.is_empty() {
+            self.memories.forget_run(run);
+            return false;
+        }
+        if !begun.reminded.is_empty() || begun.prompt.continues.is_some() || begun.works_for_another() {
+            return false;
+        }
+        match self.memories.waits(run) {
+            Some(waits) => waits,
+            None => {
+                self.memories.remind(core, session, run, memory.limit, memory.shelf);
+                true
+            }
         }
     }
 

@@ -105,7 +105,7 @@ impl Runner {
                 false,
             ),
             // Refused before.
-            Origin::Person | Origin::Delegate | Origin::Skill => {}
+            Origin::Person | Origin::Delegate | Origin::Skill | Origin::Memory => {}
         }
         Ok(())
     }

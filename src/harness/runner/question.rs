@@ -15,7 +15,7 @@ use crate::model::{Form, Peer, Settings, ToolSpec, Wire};
 use crate::prompt;
 use crate::rooms::{Room, enter};
 use crate::run::Run;
-use crate::session::memory::{Memory, runs_of, summing};
+use crate::session::compaction::{Window, runs_of, summing};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
 use std::rc::Rc;
@@ -115,7 +115,7 @@ impl Runner {
         let settings = Settings { form, ..config.settings(on, system) };
         let (key, runs) = (key_of(asking), runs_of(session, run));
         if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session, runs)) {
-            if Memory::of(runs).summary.is_some() {
+            if Window::of(runs).summary.is_some() {
                 helped()?;
             }
             let mut transcript = Transcript::new(peer, session, runs);
@@ -132,7 +132,7 @@ impl Runner {
     }
 }
 
-/// What a model is asked that sums up. `None`: the run is not there. A door of the room `memory`.
+/// What a model is asked that sums up. `None`: the run is not there. A door of the room `compaction`.
 #[inline(never)]
 fn summary_question<'a>(
     config: &Config,
@@ -141,7 +141,7 @@ fn summary_question<'a>(
     run: &str,
     peer: Peer,
 ) -> Option<Question<'a>> {
-    enter(Room::Memory);
+    enter(Room::Compaction);
     let asking = session.run(run)?;
     let runs = runs_of(session, run);
     let mut summaries = runs.iter().flat_map(|run| &run.summaries);

@@ -12,6 +12,7 @@ use crate::harness::config::{Config, Timeouts};
 use crate::harness::core::Core;
 use crate::json::json;
 use crate::list::Listed;
+use crate::memory;
 use crate::ports::{Millis, PatternEngine};
 use crate::prompt;
 use crate::prompt::Skill;
@@ -94,7 +95,10 @@ impl Setup {
         let names: Vec<&str> = prompt::offered(&self.skills).map(|skill| skill.name.as_str()).list();
         let skills = (!names.is_empty()).then(|| own::use_skill(names.into_iter()));
         let wanted = [(own::DELEGATE, self.config.delegates().then(own::delegate)), (own::USE_SKILL, skills)];
-        for (name, definition) in wanted {
+        let memory =
+            if self.config.memory.is_some() { memory::tools().map(Some) } else { [const { None }; 3] };
+        let names = [own::REMEMBER, own::RECALL, own::FORGET];
+        for (name, definition) in wanted.into_iter().chain(names.into_iter().zip(memory)) {
             // A tool of the page with the name of ours stays: then the skills of other workspaces are not to be had here.
             let _ = self.registry.set_own(name, definition);
         }
@@ -105,6 +109,9 @@ impl Setup {
         let needed = [
             (own::DELEGATE, config.delegates(), "an Orchestrator"),
             (own::USE_SKILL, !config.skills.is_empty(), "skills"),
+            (own::REMEMBER, config.memory.is_some(), "a memory"),
+            (own::RECALL, config.memory.is_some(), "a memory"),
+            (own::FORGET, config.memory.is_some(), "a memory"),
         ];
         match needed.iter().find(|(name, needed, _)| *needed && self.registry.is_taken(name)) {
             Some((name, _, what)) => {

@@ -18,6 +18,7 @@ use crate::run::budget;
 use crate::run::retry::{Again, Broke};
 use crate::tools::{Answers, Source, ToolText, policy};
 use crate::workspace::Seen;
+use serde_json::Value;
 
 impl Run {
     /// Says where the result of a call comes from.
@@ -162,6 +163,13 @@ impl Run {
             }
             OfRun::Marked { outside } => {
                 (self.outside, self.acted) = (true, self.acted || outside.has_acted())
+            }
+            OfRun::Reminded { memories } => {
+                let pair = |pair: &Value| match texts(pair)?.as_slice() {
+                    [id, text] => Some((id.clone(), text.clone())),
+                    _ => None,
+                };
+                self.reminded = memories.as_array()?.iter().map(pair).whole()?;
             }
             // It begins a run, which takes it up.
             OfRun::Compacting { .. } => return None,

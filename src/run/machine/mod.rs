@@ -452,6 +452,8 @@ pub struct Run {
     pub delegate: Option<Delegate>,
     /// Whether it sums up what was said before, for another run.
     pub summarizes: bool,
+    /// What its model is told from memory beside the message: ids and texts.
+    pub reminded: Vec<(String, String)>,
     /// What was summed up for it, the last one last.
     pub summaries: Vec<Summary>,
     /// Up to where results of tool calls are sent as what stands for them, since it was said in this run.
@@ -494,6 +496,7 @@ impl Run {
             sums: Sums::default(),
             delegate: None,
             summarizes: false,
+            reminded: Vec::new(),
             summaries: Vec::new(),
             shortened: None,
             worked_ms: 0,

@@ -373,7 +373,9 @@ fn order(tool_call: String, checked: &Checked<'_>, max_turns: u64) -> Entry {
     match checked.definition.origin {
         Origin::Person => Entry::Handed { tool_call, repairs },
         Origin::Delegate => delegated(tool_call, &checked.args, repairs, max_turns),
-        Origin::Page | Origin::Host(_) | Origin::Skill => Entry::Ordered { tool_call, repairs },
+        Origin::Page | Origin::Host(_) | Origin::Skill | Origin::Memory => {
+            Entry::Ordered { tool_call, repairs }
+        }
     }
 }
 

@@ -140,7 +140,7 @@ fn needs_each() -> [(Room, &'static str, Value); 11] {
         (Room::Schema, "tools.register", tool(RARE_TOOL.into())),
         (Room::More, "tools.execute", json!({ "name": "look" })),
         (Room::Past, "sessions.journal", json!({ "id": "default" })),
-        (Room::Memory, "compact", json!({})),
+        (Room::Compaction, "compact", json!({})),
         (Room::Carry, "sessions.export", json!({ "id": "default" })),
     ]
 }

@@ -9,7 +9,7 @@ use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice,
 use lodger::journal::pack::unpacked;
 use lodger::journal::{Entry, RecordKind, Row, Word};
 use lodger::model::{Answer, Block, StopReason, Usage};
-use lodger::ports::{Commit, Key, MemoryStore, PatternEngine, Read, Table, Write};
+use lodger::ports::{Commit, Key, MemoryStore, PatternEngine, Read, Shelf, StoreError, Table, Write};
 use lodger::protocol::{Request, read};
 use lodger::session::operator::Operator;
 use lodger::session::record::{Record, Short};
@@ -53,6 +53,10 @@ pub struct Desk {
     pub by: By,
     /// What was read or locked, and has not come yet; `None`: it comes at once.
     pub late: Option<Vec<Input>>,
+    /// What all workspaces of the origin share.
+    pub account: MemoryStore,
+    /// Whether memories can be read and written.
+    pub remembers: bool,
 }
 
 impl Desk {
@@ -85,6 +89,8 @@ impl Desk {
             locks: Vec::new(),
             by: By::Here,
             late: None,
+            account: MemoryStore::new(),
+            remembers: true,
         }
     }
 
@@ -161,6 +167,16 @@ impl Desk {
                 Action::Commit { id, commit } => {
                     let result = self.store.commit(&commit);
                     self.harness.handle(self.now, Input::Committed { commit: id, result });
+                }
+                Action::Exchange { id, shelf, commit, reads } => {
+                    let store = match shelf {
+                        Shelf::Workspace => &mut self.store,
+                        Shelf::Account => &mut self.account,
+                    };
+                    let stored = commit.map_or(Ok(()), |commit| store.commit(&commit));
+                    let result = stored.map(|()| reads.iter().map(|read| store.read(read)).collect());
+                    let result = if self.remembers { result } else { Err(StoreError::Failed("no".into())) };
+                    self.harness.handle(self.now, Input::Exchanged { id, result });
                 }
                 Action::Read { id, reads } => {
                     let rows: Vec<_> = reads.iter().map(|read| self.store.read(read)).collect();

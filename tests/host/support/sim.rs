@@ -22,7 +22,7 @@ use lodger::harness::{
 };
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::marks::{Piece, fill, pieces};
-use lodger::ports::{Commit, HttpRequest, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
+use lodger::ports::{Commit, HttpRequest, MemoryStore, Millis, Read, Rows, Shelf, StoreError, Table, Write};
 use lodger::protocol::read;
 use lodger::rooms::{Room, Rooms, entered};
 use lodger::run::{CallState, Run, Said};
@@ -194,6 +194,7 @@ pub struct Page {
     reads: Vec<OpenRead>,
     /// Exchanges with the account that have come to nothing yet, and what they will give.
     accounts: Vec<(u64, Vec<String>)>,
+    exchanges: Vec<(u64, Result<Vec<Rows>, StoreError>)>,
     /// Rooms that are on their way, and those that are there.
     pub awaited: Vec<Room>,
     /// A run waits for the network.
@@ -221,6 +222,13 @@ pub struct Page {
     calls_seen: BTreeSet<CallKey>,
     /// The epoch that it raised last.
     epoch: u64,
+}
+
+impl Page {
+    /// Whether something waits for it that its browser does by itself.
+    fn answers_by_itself(&self) -> bool {
+        !(self.accounts.is_empty() && self.exchanges.is_empty() && self.signing.is_empty())
+    }
 }
 
 /// What can happen in a step.
@@ -279,6 +287,8 @@ pub struct World {
     pub pages: Vec<Page>,
     /// What the workspaces of the origin give to each other.
     pub account: BTreeMap<(String, String), String>,
+    /// The memories of the account.
+    pub shelf: MemoryStore,
     pub journal: Journal,
     pub signed: Signed,
     /// What happened how often.
@@ -302,6 +312,7 @@ impl World {
             marker: false,
             pages: Vec::new(),
             account: BTreeMap::new(),
+            shelf: MemoryStore::new(),
             journal: Journal::new(),
             signed: Signed::new(),
             seen: BTreeMap::new(),
@@ -367,6 +378,7 @@ impl World {
             commit: None,
             reads: Vec::new(),
             accounts: Vec::new(),
+            exchanges: Vec::new(),
             awaited: Vec::new(),
             awaits_network: false,
             config_before: Value::Null,
@@ -524,6 +536,15 @@ impl World {
                 self.account.extend(skills.into_iter().map(|(name, row)| ((workspace.clone(), name), row)));
                 let rows = self.account.values().cloned().collect();
                 self.pages[at].accounts.push((id, rows));
+            }
+            Action::Exchange { id, shelf, commit, reads } => {
+                let store = match shelf {
+                    Shelf::Workspace => &mut self.disk,
+                    Shelf::Account => &mut self.shelf,
+                };
+                let stored = commit.map_or(Ok(()), |commit| store.commit(&commit));
+                let result = stored.map(|()| reads.iter().map(|read| store.read(read)).collect());
+                self.pages[at].exchanges.push((id, result));
             }
             Action::Room(room) => {
                 law(!page.awaited.contains(&room), || "a room is asked for twice".into())?;
@@ -930,6 +951,10 @@ impl World {
             let (id, signatures) = self.pages[page].signing.remove(0);
             return self.handle(page, Input::Signed { id, signatures: Some(signatures) });
         }
+        if !self.pages[page].exchanges.is_empty() {
+            let (id, result) = self.pages[page].exchanges.remove(0);
+            return self.handle(page, Input::Exchanged { id, result });
+        }
         let (read, rows) = self.pages[page].accounts.remove(0);
         self.handle(page, Input::Account { read, result: Ok(rows) });
     }
@@ -971,7 +996,7 @@ impl World {
                 self.finish_read(page, 0, false);
             } else if !self.pages[page].unsent.is_empty() {
                 self.finish_unsent(page);
-            } else if !self.pages[page].accounts.is_empty() || !self.pages[page].signing.is_empty() {
+            } else if self.pages[page].answers_by_itself() {
                 self.finish_account(page);
             } else if self.pages[page].commit.is_some() {
                 self.finish_commit(page, Ok(()));
@@ -1144,7 +1169,7 @@ impl World {
         let weights = [
             (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
             (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
-            (What::Account, if page.accounts.is_empty() && page.signing.is_empty() { 0 } else { 100 }),
+            (What::Account, if page.answers_by_itself() { 100 } else { 0 }),
             (What::Room, if page.awaited.is_empty() { 0 } else { 100 }),
             (What::Network, if page.awaits_network { 60 } else { 0 }),
             (What::Lock, if page.wants_lock || page.peeks { 60 } else { 0 }),

@@ -280,7 +280,8 @@ impl Page<'_> {
         let session = page.pages[0].harness.session(SESSION).expect("a session");
         let called = !page.pages[0].models.is_empty();
         // Where the conversation is to become shorter, the request is that of a summary.
-        let sums_up = session.current().is_some_and(|run| run.prompt.compacts.is_some());
+        let sums_up =
+            session.current().is_some_and(|run| run.prompt.compacts.is_some() || run.summarizer().is_some());
         if called && !sums_up {
             self.judge_others(session, place);
         }

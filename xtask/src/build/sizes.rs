@@ -26,7 +26,7 @@ const LATER: [(&str, usize); 31] = [
     ("carry", 19_200),
     ("chat", 6_040),
     ("gemini", 4_970),
-    ("memory", 4_810),
+    ("compaction", 4_810),
     ("more", 19_940),
     ("pages", 25_400),
     ("past", 86_000),

@@ -17,7 +17,7 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 11] = [
+const ROOMS: [Room; 12] = [
     Room {
         name: "anthropic",
         on: &[],
@@ -149,14 +149,26 @@ const ROOMS: [Room; 11] = [
         code: &["harness::runner::bench::", "session::output::"],
     },
     Room {
-        name: "memory",
+        name: "compaction",
         on: &[],
         doors: &[
             "harness::runner::Runner>::compact",
             "harness::runner::question::summary_question",
             "session::transcript::Transcript>::remember",
         ],
-        code: &["session::memory::summing::"],
+        code: &["session::compaction::summing::"],
+    },
+    Room {
+        name: "memory",
+        on: &["pages"],
+        doors: &[
+            "harness::memories::Memories>::memory_command",
+            "harness::memories::Memories>::memory_tool",
+            "harness::memories::Memories>::remind",
+            "harness::memories::Memories>::exchanged",
+            "memory::tools",
+        ],
+        code: &["memory::"],
     },
     Room {
         name: "past",

@@ -4,7 +4,7 @@
 //! room, and so do skills in use. What came from outside is told as data. Leaves to others: when that is wanted
 //! (`harness/runner/compaction`).
 
-use super::{CUT, Memory, Place, head, place_of, short, stand_in};
+use super::{CUT, Place, Window, head, place_of, short, stand_in};
 use crate::find;
 use crate::list::Listed;
 use crate::model::Block;
@@ -23,9 +23,9 @@ fn summary_of<'a>(runs: &'a [Run], id: &str) -> Option<&'a Summary> {
     summaries.find(|summary| summary.run.id == id)
 }
 
-/// What the model is told of what came before the place where its memory begins.
-pub fn told(runs: &[Run], memory: &Memory, mark: &str) -> String {
-    let summary = memory.summary.as_deref().and_then(|id| summary_of(runs, id));
+/// What the model is told of what came before the part that it is still sent.
+pub fn told(runs: &[Run], kept: &Window, mark: &str) -> String {
+    let summary = kept.summary.as_deref().and_then(|id| summary_of(runs, id));
     let Some((summary, text)) = summary.and_then(|summary| Some((summary, summary.text()?))) else {
         return String::new();
     };
@@ -35,12 +35,12 @@ pub fn told(runs: &[Run], memory: &Memory, mark: &str) -> String {
         &framed(text.trim(), source, mark),
     ]
     .concat();
-    let words = words(runs, memory.start, summary.words);
+    let words = words(runs, kept.start, summary.words);
     if !words.is_empty() {
         told.push_str("\n\nWhat the person has said before, word for word, the oldest first:\n");
         told.push_str(&words);
     }
-    for skill in skills(runs, memory.start) {
+    for skill in skills(runs, kept.start) {
         told.push_str("\n\nA skill in use:\n");
         told.push_str(&framed(skill, Source::System, mark));
     }
@@ -93,12 +93,12 @@ fn words(runs: &[Run], place: Place, most: usize) -> String {
 }
 
 /// How many bytes would go if only stand-ins of results were sent up to this place.
-pub fn saved_until(runs: &[Run], memory: &Memory, place: Place) -> usize {
+pub fn saved_until(runs: &[Run], kept: &Window, place: Place) -> usize {
     let mut saved = 0;
-    for (at, run) in runs.iter().enumerate().take(place.run + 1).skip(memory.start.run) {
+    for (at, run) in runs.iter().enumerate().take(place.run + 1).skip(kept.start.run) {
         for (n, turn) in run.turns.iter().enumerate() {
             let here = Place { run: at, turns: n };
-            if here < memory.start || here < memory.shortened || here >= place {
+            if here < kept.start || here < kept.shortened || here >= place {
                 continue;
             }
             for call in &turn.calls {
@@ -124,11 +124,11 @@ fn size_of(turn: &Turn) -> usize {
 
 /// Where the part begins that stays word for word: as many of the newest turns as have at most so many bytes. Of the run
 /// that asks for it the message stays, before the model has said anything to it. `None`: there is nothing before it.
-pub fn cut(runs: &[Run], memory: &Memory, keep: usize) -> Option<Place> {
+pub fn cut(runs: &[Run], kept: &Window, keep: usize) -> Option<Place> {
     let mut size = 0;
     let mut place = None;
-    'all: for (at, run) in runs.iter().enumerate().skip(memory.start.run).rev() {
-        let first = if at == memory.start.run { memory.start.turns } else { 0 };
+    'all: for (at, run) in runs.iter().enumerate().skip(kept.start.run).rev() {
+        let first = if at == kept.start.run { kept.start.turns } else { 0 };
         for (n, turn) in run.turns.iter().enumerate().skip(first).rev() {
             // What is to be asked again is not there yet.
             if matches!(turn.said, Said::Whole { .. }) {
@@ -161,14 +161,14 @@ pub fn cut(runs: &[Run], memory: &Memory, keep: usize) -> Option<Place> {
         }
         _ => place,
     });
-    place.filter(|place| *place > memory.start)
+    place.filter(|place| *place > kept.start)
 }
 
-/// What a model is sent that sums up a conversation from the place where its memory begins to another, in at most so many
+/// What a model is sent that sums up a conversation, from the part that is still sent to a place in it, in at most so many
 /// bytes. Where that is too little, the oldest parts are left out, and it says so.
 pub fn to_sum_up(runs: &[Run], summary: &Summary, mark: &str) -> String {
     let Some(until) = place_of(runs, &summary.until) else { return String::new() };
-    let before = Memory::of(runs);
+    let before = Window::of(runs);
     let mut parts = Vec::new();
     for (at, run) in runs.iter().enumerate().take(until.run + 1).skip(before.start.run) {
         let is_in = |turns: usize| {

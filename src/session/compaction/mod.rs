@@ -1,4 +1,4 @@
-//! The model's memory: what of a conversation it is still sent, and what stands for the rest.
+//! Conversations that are longer than their model's window: what of one is still sent, and what stands for the rest.
 //!
 //! Decides where the conversation that is sent begins, and which results of tools are sent. Promises: nothing of it is
 //! stored but the summary, so what shows and what is exported stays whole. A summary counts only while all that it was made
@@ -22,7 +22,7 @@ pub struct Place {
 
 /// What a model remembers of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct Window {
     /// The id of the run that has summed up what was said first.
     pub summary: Option<String>,
     /// Where what is sent word for word begins.
@@ -40,25 +40,25 @@ const ARGUMENTS: usize = 200;
 /// Where what was left out began.
 const CUT: &str = " […]";
 
-impl Memory {
+impl Window {
     /// What is remembered of these runs.
-    pub fn of(runs: &[Run]) -> Memory {
-        let mut memory = Memory::default();
+    pub fn of(runs: &[Run]) -> Window {
+        let mut kept = Window::default();
         for (at, run) in runs.iter().enumerate().rev() {
             let before = runs.get(..=at).unwrap_or_default();
-            if memory.shortened == Place::default()
+            if kept.shortened == Place::default()
                 && let Some(place) = run.shortened.as_ref().and_then(|until| place_of(before, until))
             {
-                memory.shortened = place;
+                kept.shortened = place;
             }
             if let Some(summary) = run.summaries.iter().rfind(|summary| summary.is_whole())
                 && let Some(start) = place_of(before, &summary.until)
             {
-                (memory.summary, memory.start) = (Some(summary.run.id.clone()), start);
+                (kept.summary, kept.start) = (Some(summary.run.id.clone()), start);
                 break;
             }
         }
-        memory
+        kept
     }
 
     /// Whether a model has answered behind the place where it begins: that can be summed up.

@@ -1,0 +1,174 @@
+//! The memories of one operator, as their rows have them.
+//!
+//! Decides what a row means for those before it: each change is a new row with the next number, and takes the place of the
+//! row of before. Promises: what was written since is read by one range of numbers, so two tabs never overwrite each other.
+//! A row that is not what was written hides no other. Leaves to others: reading, committing, and what is wanted (`op`).
+
+use super::{Memory, shelf};
+use crate::find;
+use crate::list::Listed;
+use crate::maps::Named;
+use crate::ports::{Commit, Durability, Expect, Key, Millis, Part, Read, Rows, Table, Write};
+use crate::workspace::{Hit, Index};
+
+/// What is known of an operator's memories.
+#[derive(Clone, Debug, Default)]
+pub struct Book {
+    owner: String,
+    /// The number of the last change; 0: there was none.
+    rev: u64,
+    /// With the number of its row.
+    memories: Named<(u64, Memory)>,
+    search: Index,
+    /// How many rows are not what was written.
+    damaged: u64,
+}
+
+/// A memory that was found, and how well it fits.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    pub memory: &'a Memory,
+    pub score: f64,
+}
+
+impl Book {
+    /// One of which nothing is known yet.
+    pub fn new(owner: &str) -> Book {
+        Book { owner: owner.into(), ..Book::default() }
+    }
+
+    /// What has to be read to know what was written since.
+    pub fn news(&self) -> Read {
+        Read::all(Table::Meta, shelf(&self.owner)).within(Some(self.rev + 1), None)
+    }
+
+    /// Takes over rows of [`news`](Book::news).
+    pub fn take(&mut self, rows: &Rows) {
+        for (key, row) in rows {
+            let Some(Part::Number(rev)) = key.get(2) else { continue };
+            self.rev = self.rev.max(*rev);
+            if let Some(id) = Memory::gone_in(row) {
+                self.remove(&id);
+            } else if let Some(memory) = Memory::from_row(row) {
+                self.remove(&memory.id);
+                self.search.add(&memory.id, &title(&memory), &memory.text);
+                self.memories.insert(&memory.id.clone(), (*rev, memory));
+            } else {
+                self.damaged += 1;
+            }
+        }
+    }
+
+    fn remove(&mut self, id: &str) {
+        if let Some((_, memory)) = self.memories.remove(id) {
+            self.search.remove(id, &title(&memory), &memory.text);
+        }
+    }
+
+    /// How many rows are not what was written.
+    pub fn damaged(&self) -> u64 {
+        self.damaged
+    }
+
+    /// How many memories there are.
+    pub fn len(&self) -> usize {
+        self.memories.len()
+    }
+
+    /// One of them.
+    pub fn get(&self, id: &str) -> Option<&Memory> {
+        self.memories.get(id).map(|(_, memory)| memory)
+    }
+
+    /// The one that says just this.
+    pub fn saying(&self, text: &str) -> Option<&Memory> {
+        self.memories.values().map(|(_, memory)| memory).find(|memory| memory.text == text)
+    }
+
+    /// All of them, those that were made last first.
+    pub fn newest(&self) -> Vec<&Memory> {
+        let mut all = self.memories.values().map(|(_, memory)| memory).list();
+        all.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| a.id.cmp(&b.id)));
+        all
+    }
+
+    /// Those that match, by their relevance times how well they match.
+    pub fn search(&self, query: &str, now: Millis, limit: usize) -> Vec<&Memory> {
+        let hits = self.search.search(query, self.len());
+        let scored = |hit: Hit| {
+            let memory = self.get(&hit.slug)?;
+            Some(Found { memory, score: memory.relevance(now) * hit.score })
+        };
+        best(hits.into_iter().filter_map(scored).list(), limit)
+    }
+
+    /// Those that are told of themselves beside a message, in at most so many bytes. What matches the message counts up to
+    /// twice as much. What was made of words from outside is not told, nor is what `known` says.
+    pub fn to_tell(
+        &self,
+        message: &str,
+        now: Millis,
+        (limit, bytes): (usize, usize),
+        known: &dyn Fn(&Memory) -> bool,
+    ) -> Vec<&Memory> {
+        let hits = self.search.search(message, self.len());
+        let most = hits.first().map_or(0.0, |hit| hit.score);
+        let mut matches = Named::default();
+        for hit in &hits {
+            matches.insert(&hit.slug, hit.score / most);
+        }
+        let scored = |memory: &'_ Memory| {
+            let fits = 1.0 + matches.get(&memory.id).copied().unwrap_or_default();
+            memory.relevance(now) * fits
+        };
+        let told = self.memories.values().map(|(_, memory)| memory);
+        let told = told.filter(|memory| memory.outside.is_empty() && !known(memory));
+        let found = told.map(|memory| Found { memory, score: scored(memory) }).list();
+        let mut room = bytes;
+        let mut told = Vec::new();
+        for memory in best(found, self.len()) {
+            if told.len() == limit {
+                break;
+            }
+            if memory.text.len() <= room {
+                room -= memory.text.len();
+                told.push(memory);
+            }
+        }
+        told
+    }
+
+    /// A commit after which these memories are as they are here, and those of these ids are gone.
+    pub fn commit(&self, changed: &[Memory], gone: &[&str], durability: Durability) -> Commit {
+        let key = |rev: u64| -> Key {
+            let mut key = shelf(&self.owner);
+            key.push(Part::Number(rev));
+            key
+        };
+        let (mut writes, mut rev) = (Vec::new(), self.rev);
+        let mut put = |id: &str, value: String| {
+            if let Some((before, _)) = self.memories.get(id) {
+                writes.push(Write::DeletePrefix { table: Table::Meta, prefix: key(*before) });
+            }
+            rev += 1;
+            writes.push(Write::Put { table: Table::Meta, key: key(rev), value });
+        };
+        changed.iter().for_each(|memory| put(&memory.id, memory.to_row()));
+        gone.iter().for_each(|id| put(id, Memory::gone(id)));
+        // Who has taken this number was quicker: then this is worked out again.
+        let next = Expect { table: Table::Meta, key: key(self.rev + 1), value: None };
+        Commit { expect: vec![next], writes, durability }
+    }
+}
+
+/// Under which words it is found besides those of its text.
+fn title(memory: &Memory) -> String {
+    find::join(&memory.tags, " ")
+}
+
+/// The best of them, the best first.
+fn best(mut found: Vec<Found<'_>>, limit: usize) -> Vec<&Memory> {
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
+    found.truncate(limit);
+    found.into_iter().map(|found| found.memory).list()
+}

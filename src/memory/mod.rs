@@ -1,0 +1,354 @@
+//! What an agent remembers from one conversation to the next.
+//!
+//! Decides what a memory is, how its row is written, and how relevant it is: importance × 0.995^hours × (1 + ln(1 + reads)),
+//! counted from when it was read last. Promises: a memory belongs to one operator, and keeps the marks of text from
+//! outside. Leaves to others: which memories there are (`book`), what is done with them (`op`), and storing (`harness`).
+
+mod book;
+mod op;
+
+pub use book::Book;
+pub use op::{Done, Op};
+
+use crate::error::{Code, ErrorInfo};
+use crate::journal::{Outside, sha256};
+use crate::json;
+use crate::json::json;
+use crate::list::Listed;
+use crate::object::Object;
+use crate::ports::{Key, Millis, Part};
+use crate::protocol::args::whole;
+use crate::rooms::{Room, enter};
+use crate::tools::Definition;
+use crate::tools::own::{self, FORGET, RECALL, REMEMBER};
+use serde_json::Value;
+
+const REMEMBERED: &str = r#"{"type":"object","properties":{"text":{"type":"string","minLength":1,"maxLength":4000,"description":"One fact, in a sentence that can be understood alone."},"importance":{"type":"number","minimum":0,"maximum":1,"description":"How much it matters later; 0.5 if left out."},"tags":{"type":"array","items":{"type":"string","minLength":1,"maxLength":50},"maxItems":10,"description":"Words under which it is found besides."}},"required":["text"],"additionalProperties":false}"#;
+const RECALLED: &str = r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"Words that it may say."},"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many, at most; 10 if left out."}},"required":["query"],"additionalProperties":false}"#;
+const FORGOTTEN: &str = r#"{"type":"object","properties":{"id":{"type":"string","description":"The id, as recall gives it."}},"required":["id"],"additionalProperties":false}"#;
+
+/// The tools for memories. A door of the room `memory`.
+#[inline(never)]
+pub fn tools() -> [Definition; 3] {
+    enter(Room::Memory);
+    [
+        own::memory(
+            REMEMBER,
+            "Keeps a fact for later conversations: what the person prefers, has decided, or wants to be known. Not for what only this conversation needs.",
+            REMEMBERED,
+        ),
+        own::memory(RECALL, "Looks up what was kept in earlier conversations.", RECALLED),
+        own::memory(FORGET, "Forgets a fact that was kept, for good.", FORGOTTEN),
+    ]
+}
+
+/// How many characters a memory may have.
+pub const TEXT: usize = 4_000;
+/// How many tags it may have.
+pub const TAGS: usize = 10;
+/// How many characters a tag may have.
+pub const TAG: usize = 50;
+/// How many memories an operator may have.
+pub const MOST: usize = 10_000;
+
+/// How important a memory is where nobody says, in thousandths.
+const IMPORTANCE: u64 = 500;
+/// The natural logarithm of 0.995: what an hour takes.
+const DECAY: f64 = -0.005_012_541_823_544_286;
+const HOUR: f64 = 3_600_000.0;
+
+/// Something that is remembered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// Its id.
+    pub id: String,
+    /// What is remembered.
+    pub text: String,
+    /// How important that is, in thousandths.
+    pub importance: u64,
+    /// Words under which it is found besides.
+    pub tags: Vec<String>,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When its text, importance or tags were changed last.
+    pub updated_at: Millis,
+    /// When it was read last; 0: never.
+    pub read_at: Millis,
+    /// How often it was read.
+    pub reads: u64,
+    /// Where the text from outside comes from that it was made of.
+    pub outside: Outside,
+}
+
+/// The id of the memory that a call makes: the same call makes the same one, also when it runs again.
+pub fn id_of(session: &str, run: &str, tool_call: &str) -> String {
+    id_by(&[session, run, tool_call].join("\n"))
+}
+
+/// The id of a memory, made of this text.
+pub fn id_by(text: &str) -> String {
+    let hash = sha256(&[text]);
+    ["mem_", hash.get(..12).unwrap_or(&hash)].concat()
+}
+
+/// Under which keys the memories of an operator are.
+pub fn shelf(owner: &str) -> Key {
+    vec!["memory".into(), Part::from(owner)]
+}
+
+impl Memory {
+    /// How relevant it is now.
+    pub fn relevance(&self, now: Millis) -> f64 {
+        let since = now.saturating_sub(self.read_at.max(self.created_at));
+        let hours = since as f64 / HOUR;
+        self.importance as f64 / 1_000.0 * (DECAY * hours).exp() * (1.0 + (1.0 + self.reads as f64).ln())
+    }
+
+    /// Its row: JSON, and a hash over it.
+    pub fn to_row(&self) -> String {
+        let text = json(
+            &self.shown().maybe("outside", (!self.outside.is_empty()).then(|| self.outside.to_json())).done(),
+        );
+        let hash = sha256(&[&text]);
+        [&text, "\n", &hash].concat()
+    }
+
+    /// Reads a row. `None`: it is not what was written.
+    pub fn from_row(row: &str) -> Option<Memory> {
+        let (text, hash) = row.split_once('\n')?;
+        if sha256(&[text]) != hash {
+            return None;
+        }
+        let value = json::parse(text)?;
+        let member = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
+        let number = |name: &str| value.get(name).and_then(whole);
+        Some(Memory {
+            id: member("id")?,
+            text: member("text")?,
+            importance: (value.get("importance")?.as_f64()? * 1_000.0).round() as u64,
+            tags: json::texts(value.get("tags")?)?,
+            created_at: number("createdAt")?,
+            updated_at: number("updatedAt")?,
+            read_at: number("readAt").unwrap_or_default(),
+            reads: number("reads")?,
+            outside: match value.get("outside") {
+                Some(outside) => Outside::from_json(outside)?,
+                None => Outside::default(),
+            },
+        })
+    }
+
+    /// What stands in the place of one that was forgotten: its id alone.
+    pub fn gone(id: &str) -> String {
+        let text = Object::new().text("gone", id).json();
+        let hash = sha256(&[&text]);
+        [&text, "\n", &hash].concat()
+    }
+
+    /// The id in such a row.
+    pub fn gone_in(row: &str) -> Option<String> {
+        let (text, hash) = row.split_once('\n')?;
+        let value = json::parse(text).filter(|_| sha256(&[text]) == hash)?;
+        value.get("gone").and_then(Value::as_str).map(Into::into)
+    }
+
+    /// What a page gets.
+    pub fn to_json(&self) -> Value {
+        self.shown().maybe("outside", (!self.outside.is_empty()).then_some(Value::Bool(true))).done()
+    }
+
+    fn shown(&self) -> Object {
+        let mut shown = Object::new();
+        shown
+            .text("id", &self.id)
+            .text("text", &self.text)
+            .value("importance", (self.importance as f64 / 1_000.0).into())
+            .value("tags", self.tags.as_slice().into())
+            .number("createdAt", self.created_at)
+            .number("updatedAt", self.updated_at)
+            .maybe("readAt", (self.read_at > 0).then(|| self.read_at.into()))
+            .number("reads", self.reads);
+        shown
+    }
+
+    /// Takes over what is said of it. `what`: who says so, for an error.
+    ///
+    /// # Errors
+    /// `invalid_arguments`, with the member's name.
+    fn take(&mut self, args: &Value, what: &str) -> Result<(), ErrorInfo> {
+        let wrong = |member: &str, must: String| {
+            let message = [what, " needs \"", member, "\" to ", &must].concat();
+            Err(ErrorInfo::new(Code::InvalidArguments, message))
+        };
+        let given = |name: &str| args.get(name).filter(|value| !value.is_null());
+        if let Some(text) = given("text") {
+            match text.as_str().map(str::trim) {
+                Some(text) if !text.is_empty() && text.chars().nth(TEXT).is_none() => self.text = text.into(),
+                _ => return wrong("text", format!("be a text of 1 to {TEXT} characters")),
+            }
+        }
+        if let Some(importance) = given("importance") {
+            match importance.as_f64().filter(|part| (0.0..=1.0).contains(part)) {
+                Some(part) => self.importance = (part * 1_000.0).round() as u64,
+                None => return wrong("importance", "be a number from 0 to 1".into()),
+            }
+        }
+        if let Some(given) = given("tags") {
+            let fits = |tag: &String| !tag.trim().is_empty() && tag.chars().nth(TAG).is_none();
+            let tags = json::texts(given).unwrap_or_default();
+            let count = given.as_array().map(Vec::len);
+            if count != Some(tags.len()) || tags.len() > TAGS || !tags.iter().all(fits) {
+                return wrong("tags", format!("be at most {TAGS} texts of 1 to {TAG} characters"));
+            }
+            self.tags = tags.iter().map(|tag| tag.trim().to_owned()).list();
+        }
+        Ok(())
+    }
+}
+
+/// An operator has as many memories as one may.
+fn full() -> ErrorInfo {
+    ErrorInfo::new(
+        Code::TooLarge,
+        format!("there are {MOST} memories, which is as many as one operator may have"),
+    )
+    .hint("forget some of them first")
+}
+
+/// There is no such memory.
+fn not_found(id: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::MemoryNotFound, format!("no memory has the id '{id}'"))
+        .hint("look it up first: recall and memory.list give the ids")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::{Durability, MemoryStore};
+    use serde_json::json;
+
+    const HOUR_MS: Millis = 3_600_000;
+
+    fn near(one: f64, other: f64) {
+        assert!((one - other).abs() < 1e-6, "{one} is not {other}");
+    }
+
+    fn page(name: &'static str, args: Value) -> Op {
+        Op::Page { name, args, fresh: "fresh".into() }
+    }
+
+    fn stored(store: &mut MemoryStore, book: &mut Book, op: &Op, now: Millis) -> Result<Value, ErrorInfo> {
+        let done = op.plan(book, now)?;
+        if let Some(commit) = done.commit {
+            store.commit(&commit).unwrap();
+            book.take(&store.read(&book.news()));
+        }
+        Ok(done.value)
+    }
+
+    #[test]
+    fn relevance_is_as_worked_out_by_hand() {
+        let memory = Memory { importance: 500, created_at: 1_000, ..Memory::default() };
+        near(memory.relevance(1_000), 0.5);
+        // 0.5 * 0.995 after an hour; 0.995^24 = 0.886653 after a day.
+        near(memory.relevance(1_000 + HOUR_MS), 0.4975);
+        near(memory.relevance(1_000 + 24 * HOUR_MS), 0.443_326_7);
+        // Read three times: 1 + ln 4 = 2.386294. It counts from then on.
+        let read = Memory { read_at: 1_000 + 24 * HOUR_MS, reads: 3, ..memory };
+        near(read.relevance(1_000 + 24 * HOUR_MS), 1.193_147_2);
+    }
+
+    #[test]
+    fn a_row_reads_back_and_what_is_not_as_written_is_none() {
+        let memory = Memory {
+            id: "mem_1".into(),
+            text: "Ünïcode \n \"quoted\"".into(),
+            importance: 123,
+            tags: vec!["a".into(), "b c".into()],
+            created_at: 1,
+            updated_at: 2,
+            read_at: 3,
+            reads: 4,
+            outside: Outside::of("context"),
+        };
+        let row = memory.to_row();
+        assert_eq!(Memory::from_row(&row), Some(memory));
+        assert_eq!(Memory::from_row(&row.replace("quoted", "other")), None);
+        assert_eq!((Memory::from_row(""), Memory::from_row("{}\n0")), (None, None));
+        assert_eq!(Memory::gone_in(&Memory::gone("mem_1")).as_deref(), Some("mem_1"));
+        assert_eq!((Memory::gone_in(&row), Memory::from_row(&Memory::gone("mem_1"))), (None, None));
+    }
+
+    #[test]
+    fn two_tabs_do_not_overwrite_each_other() {
+        let mut store = MemoryStore::new();
+        let (mut one, mut other) = (Book::new("me"), Book::new("me"));
+        stored(&mut store, &mut one, &page("add", json!({ "text": "Lives in Oslo." })), 1).unwrap();
+        // The other has not read that yet.
+        let late = page("add", json!({ "text": "Has a boat." })).plan(&other, 2).unwrap().commit.unwrap();
+        assert!(store.commit(&late).is_err());
+        other.take(&store.read(&other.news()));
+        let op = Op::Page { name: "add", args: json!({ "text": "Has a boat." }), fresh: "b".into() };
+        stored(&mut store, &mut other, &op, 2).unwrap();
+        let id = other.saying("Lives in Oslo.").unwrap().id.clone();
+        stored(&mut store, &mut other, &page("remove", json!({ "id": id })), 3).unwrap();
+        one.take(&store.read(&one.news()));
+        let texts = |book: &Book| book.newest().iter().map(|memory| memory.text.clone()).list();
+        assert_eq!(
+            (texts(&one), texts(&other)),
+            (vec!["Has a boat.".to_owned()], vec!["Has a boat.".to_owned()])
+        );
+        assert!(one.search("Oslo", 4, 9).is_empty() && one.search("boat", 4, 9).len() == 1);
+    }
+
+    #[test]
+    fn a_call_that_runs_again_makes_one_memory() {
+        let mut store = MemoryStore::new();
+        let mut book = Book::new("me");
+        let op = Op::Tool {
+            name: REMEMBER.into(),
+            args: json!({ "text": "Lives in Oslo." }),
+            id: id_of("default", "run_1", "call_1"),
+            outside: Outside::default(),
+        };
+        let first = stored(&mut store, &mut book, &op, 1).unwrap();
+        let again = op.plan(&book, 2).unwrap();
+        assert_eq!((again.value, again.commit), (first, None));
+        assert_eq!(book.len(), 1);
+    }
+
+    #[test]
+    fn a_damaged_row_hides_no_other() {
+        let mut store = MemoryStore::new();
+        let mut book = Book::new("me");
+        for (n, text) in ["one", "two"].into_iter().enumerate() {
+            let op = Op::Page { name: "add", args: json!({ "text": text }), fresh: n.to_string() };
+            stored(&mut store, &mut book, &op, 1).unwrap();
+        }
+        let mut rows = store.read(&Book::new("me").news());
+        rows[0].1 = rows[0].1.replace("one", "two, forged");
+        let mut read = Book::new("me");
+        read.take(&rows);
+        assert_eq!((read.len(), read.damaged()), (1, 1));
+        // What comes next does not take its place.
+        let commit =
+            read.commit(&[Memory { id: "mem_3".into(), ..Memory::default() }], &[], Durability::Strict);
+        assert_eq!(store.commit(&commit), Ok(()));
+    }
+
+    #[test]
+    fn there_are_no_more_than_the_most() {
+        let mut book = Book::new("me");
+        let mut rows = Vec::new();
+        for n in 0..MOST as u64 {
+            let memory = Memory { id: format!("mem_{n}"), text: format!("fact {n}"), ..Memory::default() };
+            let mut key = shelf("me");
+            key.push((n + 1).into());
+            rows.push((key, memory.to_row()));
+        }
+        book.take(&rows);
+        let error = page("add", json!({ "text": "one more" })).plan(&book, 1).unwrap_err();
+        assert_eq!(error.code, Code::TooLarge);
+        assert_eq!(book.search("fact", 1, 3).len(), 3);
+    }
+}
