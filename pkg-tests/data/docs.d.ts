@@ -7,13 +7,10 @@ declare global {
   const message: Message;
   const cart: { add(id: string): string };
   const shop: { total(cart: string): string; order(cart: string): Promise<string>; mail(id: string): Promise<string>; send(to: string, text: string): Promise<void> };
-  const [log, note]: HTMLElement[];
-  const [yes, no, goOn, takeHere, fetchIt]: HTMLButtonElement[];
-  const [box, input]: HTMLInputElement[];
+  const log: HTMLElement;
+  const [goOn, fetchIt]: HTMLButtonElement[];
+  const box: HTMLInputElement;
   const form: HTMLFormElement;
-  const picture: HTMLImageElement;
   const bar: HTMLProgressElement;
   const bubble: (message: Message) => Node;
-  /** Not in the compiler's own list of what a page has. */
-  const trustedTypes: { createPolicy(name: string, rules: { createScriptURL(address: string): string | null }): unknown };
 }

@@ -19,26 +19,28 @@ export async function pages() {
 }
 
 /**
- * The fenced blocks of a page: `{ page, line, kind, name, code, type, press, output }`. `name`: what stands in brackets behind the
+ * The fenced blocks of a page: `{ page, line, kind, name, code, type, press, choose, tabs, output }`. `name`: what stands in brackets behind the
  * kind. `output`: the `text` block that comes next, with at most one line of prose between. `type`, `press`: what comments before
- * the block say, `<!-- type: WORDS -->` for its field and `<!-- press: A, B -->` for its buttons, one after the other.
+ * the block say, `<!-- type: WORDS -->` for its field and `<!-- press: A, B -->` for its buttons, one after the other. So do `choose`,
+ * the file that is chosen, and `tabs`, how many have the page open: the last one is used.
  */
 export function blocks({ name: page, text }) {
   const found = [];
   const lines = text.split("\n");
-  let [type, press] = [undefined, []];
+  const nothing = { type: undefined, press: [], choose: undefined, tabs: 1 };
+  let said = { ...nothing };
   for (let at = 0; at < lines.length; at++) {
-    type = lines[at].match(/^<!-- type: (.*) -->$/)?.[1] ?? type;
-    press = lines[at].match(/^<!-- press: (.*) -->$/)?.[1].split(", ") ?? press;
+    const [, what, words] = lines[at].match(/^<!-- (type|press|choose|tabs): (.*) -->$/) ?? [];
+    if (what) said[what] = { press: () => words.split(", "), tabs: () => Number(words) }[what]?.() ?? words;
     const [, fence, kind, name] = lines[at].match(/^(```+)(\S*)(?: \[(.+)\])?$/) ?? [];
     if (!fence) continue;
     const end = lines.indexOf(fence, at + 1);
     if (end < 0) throw new Error(`${page}:${at + 1}: this block has no end`);
-    const block = { page, line: at + 1, end: end + 1, kind, name, code: lines.slice(at + 1, end).join("\n"), type, press };
+    const block = { page, line: at + 1, end: end + 1, kind, name, code: lines.slice(at + 1, end).join("\n"), ...said };
     const before = found.at(-1);
     if (kind === "text" && before && before.kind !== "text" && lines.slice(before.end, at).filter((line) => line.trim()).length <= 1) before.output = block;
     found.push(block);
-    [at, type, press] = [end, undefined, []];
+    [at, said] = [end, { ...nothing }];
   }
   return found;
 }

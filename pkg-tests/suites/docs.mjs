@@ -2,9 +2,10 @@
 //
 // An `html` block is a page in Chromium, and the named blocks of a start page are an app that its framework builds. What
 // such a page shows is the `text` block under it. A `js` block is checked against the package's types; with a `text` block under it
-// it runs too, and that is what it logs. `http` are the headers of the page in the next block. `json` is JSON. A block whose
-// name is a file in `consumers/` is that file. With a `text` block under it, that is what its app shows (`BUILDS`). Model APIs and others
-// whom a page asks are `servers/standins.mjs`. Rust is compiled by the crate. `LODGER_WRITE=1` writes what was shown into the pages.
+// it runs too, and that is what it logs. Where its name is that of a test, vitest runs it, and that is the report. `http` are the headers
+// of the page in the next block. `json` is JSON. A block whose name is a file in `consumers/` is that file. With a `text` block under it,
+// that is what its app shows (`BUILDS`). Model APIs and others whom a page asks are `servers/standins.mjs`. Rust is compiled by the crate.
+// `LODGER_WRITE=1` writes what was shown into the pages.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -88,8 +89,17 @@ const shown = (page) => page.evaluate(() => {
   return lines;
 });
 
-/** Types and presses what the page says, and waits until it shows what is written under it; in a writing run until it stands still. */
-async function use(page, { type, press, output }, handled) {
+/** What a page has a reader choose. */
+const CHOSEN = {
+  "chairs.png": { mimeType: "image/png", bytes: "iVBORw0KGgoAAAANSUhEUgAAAAQAAAACCAIAAADwyuo0AAAAEElEQVR42mPodhWGIwZkDgBgEgcZzfDc2wAAAABJRU5ErkJggg==" },
+};
+
+/** Chooses, types and presses what the page says, and waits until it shows what is written under it; in a writing run until it stands still. */
+async function use(page, { type, press, choose, output }, handled) {
+  if (choose) {
+    const { mimeType, bytes } = CHOSEN[choose];
+    await page.locator("[type=file]").setInputFiles({ name: choose, mimeType, buffer: Buffer.from(bytes, "base64") });
+  }
   if (type) await page.getByRole("textbox").last().fill(type, { timeout: 30_000 });
   for (const name of press) {
     const button = page.getByRole("button", { name, exact: true });
@@ -211,6 +221,7 @@ export default async function (test) {
   const outputs = new Set(found.map(({ output }) => output));
   const isFile = ({ name }) => name?.startsWith("consumers/");
   const isApp = ({ page, name }) => page in APPS && name;
+  const isTest = ({ name, output }) => output && /\.test\.js$/.test(name ?? "");
 
   test("each block is of a known kind, and something looks at it", async () => {
     const library = await fs.readFile(path.join(REPOSITORY, "src", "lib.rs"), "utf8");
@@ -275,7 +286,16 @@ export default async function (test) {
     assert.deepEqual((await typed(t.env.pkg, "docs-wrong", wrong)).map((fault) => fault.split(": ")[0]), ["here:1", "here:3"]);
   });
 
-  for (const block of found.filter((block) => block.kind === "js" && block.output && !isFile(block))) {
+  for (const block of found.filter(isTest)) {
+    test(`${place(block)}: what vitest reports`, async (t) => {
+      const dir = await consumer(t.env.pkg, "docs-vitest", ["vitest"]);
+      await fs.writeFile(path.join(dir, block.name), `${block.code}\n`);
+      const report = await sh(process.execPath, [path.join(ROOT, "node_modules", "vitest", "vitest.mjs"), "run", block.name, "--root", dir], { cwd: dir, env: { ...process.env, NO_COLOR: "1" }, timeout: 80_000 });
+      await said(block.output, report.split("\n").map((line) => line.replace(/ \d+ms$/, "").trim()).filter((line) => /^(✓|Tests )/.test(line)));
+    });
+  }
+
+  for (const block of found.filter((block) => block.kind === "js" && block.output && !isFile(block) && !isTest(block))) {
     test(`${place(block)}: what it logs`, async (t) => {
       const at = t.env.site.serve(`/docs-block-${found.indexOf(block)}.js`, await script(block), {}, "text/javascript; charset=utf-8");
       await standIns(t);
@@ -302,9 +322,14 @@ export default async function (test) {
       const at = site.serve(`/docs-page-${found.indexOf(block)}.html`, code, headers);
       const lost = [];
       await standIns(t);
-      const page = await t.tab({ path: "/blank.html", wait: false });
-      page.on("response", (response) => { if (response.status() >= 400) lost.push(response.url()); });
-      await page.goto(site.url + at);
+      let page;
+      for (let left = block.tabs; left > 0; left--) {
+        page = await t.tab({ path: "/blank.html", wait: false });
+        page.on("response", (response) => { if (response.status() >= 400) lost.push(response.url()); });
+        await page.goto(site.url + at);
+        // The next tab comes to one that is at work.
+        if (left > 1) await page.waitForFunction(() => document.body.innerText.trim());
+      }
       if (block.output) await use(page, block, true);
       else await page.waitForLoadState("networkidle");
       assert.deepEqual(lost, []);

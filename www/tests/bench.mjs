@@ -132,7 +132,7 @@ export const tests = {
     await row(page, "One").hover();
     await row(page, "One").getByTestId("go-on").filter({ hasText: "Play" }).waitFor();
     await page.getByRole("button", { name: "Undo" }).click();
-    await row(page, "One").locator("xpath=self::*[@data-mood='idle']").waitFor();
+    await row(page, "One").and(page.locator("[data-mood=idle]")).waitFor();
     await choose(page, "One");
     assert.equal(await still(page).count(), 0);
   },
@@ -222,6 +222,6 @@ export const tests = {
     await page.reload();
     await page.getByTestId("left").getByRole("button", { name: "Leave it" }).click();
     await page.getByTestId("left").waitFor({ state: "detached" });
-    await row(page, "First").locator("xpath=self::*[@data-mood='failed']").waitFor();
+    await row(page, "First").and(page.locator("[data-mood=failed]")).waitFor();
   },
 };

@@ -10,10 +10,13 @@ import { firefox, launch } from "../../pkg-tests/lib/puppets.mjs";
 export const MISSING = firefox ? null : "skipped: there is no Firefox; install Debian's package `firefox-esr`, or name the program in the environment variable FIREFOX";
 const LOOK_EACH_MS = 25;
 
-/** The browser of this lane, which lives as long as that does. Without motion, as in Chromium. */
+/** As in Chromium: without motion, and with a mouse, which can point precisely (2) and hover (4). Without a screen Firefox takes it that there is none. */
+const PREFERENCES = { "ui.prefersReducedMotion": 1, "ui.primaryPointerCapabilities": 6, "ui.allPointerCapabilities": 6 };
+
+/** The browser of this lane, which lives as long as that does. */
 async function browser(lane) {
   if (!lane.firefox) {
-    lane.firefox = await launch("firefox", { extraPrefsFirefox: { "ui.prefersReducedMotion": 1 } });
+    lane.firefox = await launch("firefox", { extraPrefsFirefox: PREFERENCES });
     lane.after(() => lane.firefox.close());
   }
   return lane.firefox;
@@ -22,19 +25,27 @@ async function browser(lane) {
 /** As `visitor` of `browser.mjs` gives one. */
 export async function visitor(lane, base, { width = 1280, height = 800 } = {}) {
   const context = await (await browser(lane)).createBrowserContext();
-  const page = await context.newPage();
-  await page.setViewport({ width, height });
+  const timing = { ms: 30_000 };
   const wrongs = [];
   const hosts = new Set([new URL(base).host]);
-  page.on("pageerror", (error) => wrongs.push(`exception: ${error?.message ?? error}`));
-  page.on("console", (line) => line.type() === "error" && wrongs.push(`console: ${line.text()}`));
-  page.on("request", (request) => /^https?:/.test(request.url()) && !hosts.has(new URL(request.url()).host) && wrongs.push(`foreign request: ${request.url()}`));
-  await page.evaluateOnNewDocument(() => {
-    window.violations = [];
-    document.addEventListener("securitypolicyviolation", (e) => window.violations.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sample}`));
-  });
-  const timing = { ms: 30_000 };
-  return { context: { close: () => context.close(), setDefaultTimeout: (ms) => (timing.ms = ms) }, page: new Tab(page, timing), wrongs, hosts };
+  const watch = ({ tab }) => {
+    tab.on("pageerror", (error) => wrongs.push(`exception: ${error?.message ?? error}`));
+    tab.on("console", (line) => line.type() === "error" && wrongs.push(`console: ${line.text()}`));
+    tab.on("request", (request) => /^https?:/.test(request.url()) && !hosts.has(new URL(request.url()).host) && wrongs.push(`foreign request: ${request.url()}`));
+  };
+  const newPage = async () => {
+    // A window, because a tab behind another one draws nothing.
+    const page = await context.newPage({ type: "window" });
+    await page.setViewport({ width, height });
+    await page.evaluateOnNewDocument(() => {
+      window.violations = [];
+      document.addEventListener("securitypolicyviolation", (e) => window.violations.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sample}`));
+    });
+    return new Tab(page, timing);
+  };
+  const page = await newPage();
+  watch(page);
+  return { context: { close: () => context.close(), newPage, setDefaultTimeout: (ms) => (timing.ms = ms) }, page, wrongs, hosts, watch };
 }
 
 /** Asks again until the answer is true; `what` is named where it never is. */
@@ -47,16 +58,31 @@ async function until(timing, what, ask) {
 /** In the page: the elements that these steps lead to, from the document on. */
 function lookUp(steps) {
   const plain = (text) => (text ?? "").replace(/[\u200b\u00ad]/g, "").replace(/\s+/g, " ").trim();
-  const holds = (text, words, exact) => (exact ? plain(text) === plain(words) : plain(text).toLowerCase().includes(plain(words).toLowerCase()));
+  const holds = (text, words, exact) =>
+    words.pattern !== undefined ? new RegExp(words.pattern, words.flags).test(plain(text)) : exact ? plain(text) === plain(words) : plain(text).toLowerCase().includes(plain(words).toLowerCase());
   const within = (roots, css) => [...document.querySelectorAll(css)].filter((element) => roots.some((root) => root !== element && root.contains(element)));
+  /** The elements that have a role without saying it. */
+  const native = { button: "button, input[type=submit]", link: "a[href]", heading: "h1, h2, h3, h4, h5, h6", textbox: "textarea, input:not([type])", combobox: "select", checkbox: "[type=checkbox]", radio: "[type=radio]" };
+  const ofRole = (role) => `[role=${role}]${native[role] ? `, :is(${native[role]}):not([role])` : ""}`;
+  /** Whether a screen reader gets to it. */
+  const told = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest("[aria-hidden=true], [inert]");
+  const called = (element) => element.getAttribute("aria-label") ?? [...(element.labels ?? [])].map(({ textContent }) => textContent).concat(element.textContent).join(" ");
   const labels = (element) => [...(element.labels ?? [])].map(({ textContent }) => textContent).concat(element.getAttribute("aria-label") ?? []);
   const kinds = {
     css: (from, { css }) => within(from, css),
     // The innermost ones that say it.
     text: (from, { words, exact }) => within(from, ":not(script, style)").filter((element) => holds(element.textContent, words, exact) && ![...element.children].some((child) => holds(child.textContent, words, exact))),
     label: (from, { words, exact }) => within(from, "input, textarea, select").filter((element) => labels(element).some((label) => holds(label, words, exact))),
-    role: (from, { role, name }) => within(from, `[role=${role}]`).filter((element) => name === undefined || holds(element.getAttribute("aria-label") ?? element.textContent, name)),
+    role: (from, { role, name, exact }) => within(from, ofRole(role)).filter((element) => told(element) && (name === undefined || holds(called(element), name, exact))),
+    and: (from, { steps }) => {
+      const others = new Set(reached(steps));
+      return from.filter((element) => others.has(element));
+    },
     has: (from, { words }) => from.filter((element) => holds(element.textContent, words)),
+    around: (from, { steps }) => {
+      const inside = reached(steps);
+      return from.filter((element) => inside.some((other) => element !== other && element.contains(other)));
+    },
     visible: (from) => from.filter(shown),
     at: (from, { at }) => from.slice(at, at + 1 || undefined),
   };
@@ -64,7 +90,10 @@ function lookUp(steps) {
     const { width, height } = element.getBoundingClientRect();
     return width > 0 && height > 0 && element.checkVisibility({ visibilityProperty: true });
   }
-  const found = steps.reduce((from, step) => kinds[step.kind](from, step), [document]);
+  function reached(steps) {
+    return steps.reduce((from, step) => kinds[step.kind](from, step), [document]);
+  }
+  const found = reached(steps);
   return { found, shown: found.filter(shown) };
 }
 
@@ -75,6 +104,9 @@ function isHit(element) {
   return element.contains(document.elementFromPoint(x + width / 2, y + height / 2));
 }
 
+/** Words or a pattern, as the page gets them. */
+const written = (words) => (words instanceof RegExp ? { pattern: words.source, flags: words.flags } : words);
+
 /** What is looked for on a page: nothing is looked up before something is asked of it. */
 class Place {
   constructor(page, timing, steps = []) {
@@ -84,24 +116,31 @@ class Place {
   #next(step) {
     return new Place(this.tab, this.timing, [...this.steps, step]);
   }
-  locator(css) {
-    return this.#next(css === "visible=true" ? { kind: "visible" } : { kind: "css", css });
+  locator(css, { hasText } = {}) {
+    if (css === "visible=true") return this.#next({ kind: "visible" });
+    const [, plain, visible] = /^(.*?)(:visible)?$/s.exec(css);
+    const found = this.#next({ kind: "css", css: plain });
+    const seen = visible ? found.locator("visible=true") : found;
+    return hasText === undefined ? seen : seen.filter({ hasText });
   }
   getByTestId(id) {
     return this.locator(`[data-testid=${id}]`);
   }
   getByText(words, { exact = false } = {}) {
-    return this.#next({ kind: "text", words, exact });
+    return this.#next({ kind: "text", words: written(words), exact });
   }
   getByLabel(words, { exact = false } = {}) {
-    return this.#next({ kind: "label", words, exact });
+    return this.#next({ kind: "label", words: written(words), exact });
   }
-  getByRole(role, { name } = {}) {
-    return this.#next({ kind: "role", role, name });
+  getByRole(role, { name, exact = false } = {}) {
+    return this.#next({ kind: "role", role, name: written(name), exact });
   }
-  filter({ hasText }) {
-    if (typeof hasText !== "string") throw new Error("here text is filtered by words alone");
-    return this.#next({ kind: "has", words: hasText });
+  filter({ hasText, has }) {
+    if (has) return this.#next({ kind: "around", steps: has.steps });
+    return this.#next({ kind: "has", words: written(hasText) });
+  }
+  and({ steps }) {
+    return this.#next({ kind: "and", steps });
   }
   nth(at) {
     return this.#next({ kind: "at", at });
@@ -162,17 +201,42 @@ class Place {
     return this.evaluate((element, name) => element.getAttribute(name), name);
   }
 
-  async click({ force = false } = {}) {
+  inputValue() {
+    return this.evaluate(({ value }) => value);
+  }
+  isChecked() {
+    return this.evaluate(({ checked }) => checked);
+  }
+  isDisabled() {
+    return this.evaluate(({ disabled }) => disabled);
+  }
+  allInnerTexts() {
+    return this.evaluateAll((all) => all.map(({ innerText }) => innerText));
+  }
+  allTextContents() {
+    return this.evaluateAll((all) => all.map(({ textContent }) => textContent));
+  }
+  focus() {
+    return this.evaluate((element) => element.focus());
+  }
+
+  async #underMouse(force = false) {
     let element;
     await this.#until("under the mouse", async () => {
       element = await this.#one("visible");
       return force || this.tab.evaluate(isHit, element);
     });
-    await element.click();
+    return element;
+  }
+  async click({ force = false } = {}) {
+    await (await this.#underMouse(force)).click();
+  }
+  async hover() {
+    await (await this.#underMouse()).hover();
   }
   async check() {
     await this.click();
-    if (!(await this.evaluate(({ checked }) => checked))) throw new Error(`pressed and not checked: ${JSON.stringify(this.steps)}`);
+    if (!(await this.isChecked())) throw new Error(`pressed and not checked: ${JSON.stringify(this.steps)}`);
   }
   async fill(text) {
     await this.tab.evaluate((element, text) => {
@@ -182,29 +246,91 @@ class Place {
       element.dispatchEvent(new Event("change", { bubbles: true }));
     }, await this.#one("visible"), text);
   }
-  async press(key) {
+  async press(keys) {
     await (await this.#one("visible")).focus();
-    await this.tab.keyboard.press(key);
+    await press(this.tab.keyboard, keys);
   }
-  async selectOption(value) {
-    const taken = await (await this.#one("visible")).select(value);
-    if (taken[0] !== value) throw new Error(`there is no option ${value}: ${JSON.stringify(this.steps)}`);
+  async pressSequentially(text) {
+    await (await this.#one("visible")).focus();
+    await this.tab.keyboard.type(text);
   }
+  /** A file, as if somebody had chosen it. */
+  async setInputFiles({ name, mimeType, buffer }) {
+    await this.evaluate((field, [name, type, bytes]) => {
+      const chosen = new DataTransfer();
+      chosen.items.add(new File([Uint8Array.from(bytes)], name, { type }));
+      field.files = chosen.files;
+      field.dispatchEvent(new Event("change", { bubbles: true }));
+    }, [name, mimeType, [...buffer]]);
+  }
+  async uncheck() {
+    await this.click();
+    if (await this.isChecked()) throw new Error(`pressed and still checked: ${JSON.stringify(this.steps)}`);
+  }
+  async selectOption(wanted) {
+    const name = wanted.label ?? wanted;
+    let list, value;
+    // Its value or what it says.
+    await this.#until(`an option ${name}`, async () => {
+      list = await this.#one("visible");
+      value = await this.tab.evaluate(({ options }, name) => [...options].find(({ value, label }) => value === name || label.trim() === name)?.value, list, name);
+      return value !== undefined;
+    });
+    await list.select(value);
+  }
+}
+
+/** Presses keys at once, as `Alt+Shift+P`. */
+async function press(keyboard, keys) {
+  const held = keys.split(/(?<=.)\+/);
+  const last = held.pop();
+  for (const key of held) await keyboard.down(key);
+  await keyboard.press(last === "Space" ? " " : last);
+  for (const key of held.toReversed()) await keyboard.up(key);
 }
 
 /** A page. */
 class Tab extends Place {
+  keyboard = { press: (keys) => press(this.tab.keyboard, keys) };
+
   goto(url) {
     return this.tab.goto(url);
   }
   reload() {
     return this.tab.reload();
   }
+  goBack() {
+    return this.tab.goBack();
+  }
+  url() {
+    return this.tab.url();
+  }
+  addInitScript(code) {
+    return this.tab.evaluateOnNewDocument(code);
+  }
+  /** Who answers where an address fits, of which `**` is any part. What fits none goes its way. */
+  async route(address, answer) {
+    const fits = new RegExp(`^${address.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\*\\*", ".*").replaceAll("\\*", "[^/]*")}$`);
+    if (!this.routes) {
+      this.routes = [];
+      await this.tab.setRequestInterception(true);
+      this.tab.on("request", (request) => {
+        const found = this.routes.find(({ fits }) => fits.test(request.url()));
+        if (!found) return request.continue();
+        return found.answer({ request: () => request, fulfill: ({ status = 200, ...rest }) => request.respond({ status, ...rest }), abort: () => request.abort() });
+      });
+    }
+    this.routes.push({ fits, answer });
+  }
   evaluate(code, argument) {
     return this.tab.evaluate(code, argument);
   }
   waitForFunction(code, argument) {
-    return until(this.timing, () => String(code), () => this.tab.evaluate(code, argument));
+    // An element is true as well, but none comes over the wire.
+    return until(this.timing, () => String(code), () => this.tab.evaluate(`(async (argument) => Boolean(await (${code})(argument)))(${JSON.stringify(argument)})`));
+  }
+  close() {
+    return this.tab.close();
   }
   isClosed() {
     return this.tab.isClosed();

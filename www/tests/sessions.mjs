@@ -194,13 +194,13 @@ export const tests = {
     assert.equal(await page.getByTestId("user-message").count(), 1);
     model.release();
     await settled(page);
-    await row(page, "One").locator("xpath=self::*[@data-mood='unseen']").waitFor();
+    await row(page, "One").and(page.locator("[data-mood=unseen]")).waitFor();
     await page.reload();
-    await row(page, "One").locator("xpath=self::*[@data-mood='unseen']").waitFor();
+    await row(page, "One").and(page.locator("[data-mood=unseen]")).waitFor();
     assert.equal((await names(page))[0], "One");
     await choose(page, "One");
     await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
-    await row(page, "One").locator("xpath=self::*[@data-mood='idle']").waitFor();
+    await row(page, "One").and(page.locator("[data-mood=idle]")).waitFor();
   },
 
   async "a question in another session comes first, in the title too, and Alt+Shift+P leads there"(t) {
@@ -551,7 +551,7 @@ export const tests = {
     // A list judges records alone.
     assert.equal(await page.locator("[data-mood=damaged]").count(), 0);
     await choose(page, "Dragons");
-    await row(page, "Dragons").locator("xpath=self::*[@data-mood='damaged']").waitFor();
+    await row(page, "Dragons").and(page.locator("[data-mood=damaged]")).waitFor();
     await note(page).getByText("Other ways on").click();
     await note(page).getByRole("button", { name: "Show its journal" }).click();
     // What is whole is shown, and where it is not.
@@ -598,7 +598,7 @@ export const tests = {
     await page.keyboard.press("Enter");
     await page.locator(".toast").filter({ hasText: "“Old plan” is archived. Write in it to bring it back." }).waitFor();
     const lies = async () => {
-      await row(page, "Old plan").locator("xpath=self::*[@data-mood='archived']").waitFor();
+      await row(page, "Old plan").and(page.locator("[data-mood=archived]")).waitFor();
       assert.equal(await row(page, "Old plan").locator(".session-status").textContent(), "archived");
       assert.equal((await names(page)).at(-1), "Old plan");
       assert.equal(await archive.count(), 0);
@@ -615,10 +615,10 @@ export const tests = {
     await running(page);
     await lies();
     await answered(page, "And now?");
-    await row(page, "Old plan").locator("xpath=self::*[@data-mood='idle']").waitFor();
+    await row(page, "Old plan").and(page.locator("[data-mood=idle]")).waitFor();
     assert.equal(await page.getByTestId("user-message").count(), 2);
     await page.reload();
-    await row(page, "Old plan").locator("xpath=self::*[@data-mood='idle']").waitFor();
+    await row(page, "Old plan").and(page.locator("[data-mood=idle]")).waitFor();
     await archive.waitFor();
   },
 

@@ -28,6 +28,51 @@ const SHOWN = {
   ],
 };
 
+/**
+ * What else a person relies on: who is asked, where keys go, what is told of damage, loss and other tabs. It is played again in Firefox, with
+ * the host in the page and in a worker in turn; in the campaign (`LODGER_CAMPAIGN=1`), or where it is asked for by its words, in both.
+ * Without what looks alike in all engines, and without what needs a download, a dialog of the browser or a network that is cut off:
+ * Firefox's protocol gives none of these. A tab that hangs stops the other tabs of its site there.
+ */
+const SAFE = {
+  permission: ["*"],
+  safety: ["the page is served under the policy it promises"],
+  settings: ["the key is masked, in no document, in no storage, and goes when forgotten"],
+  providers: [
+    "a key goes to the service that it was entered for, and to no other",
+    "what the agent refuses is said in the form, and nothing of it holds: who is shown is who answers",
+    "what no agent would take is refused before one runs",
+    "settings that are saved while the agent starts count for it",
+    "plain http to another machine: only if a person allows it, who is told what it means",
+  ],
+  "tools-panel": [
+    "what changes a page by hand shows in the tree; what is asked about leads to its question",
+    "a rule counts at once, for the agent that runs, and is kept",
+    "a tool or an error whose name every object has is told like any other",
+    "a Researcher has only what reads; what is not held is marked; both are kept",
+  ],
+  failures: ["a limit of one’s own ends the run, and more may be allowed"],
+  pages: [
+    "a damaged page says what restoring can do, and is restored",
+    "where nothing of a page can be read, restoring says so, and the trash is all that is left",
+    "two people on one page: nothing is overwritten unseen",
+  ],
+  startup: ["storage that was lost: said at each opening, until it is dismissed"],
+  reload: ["an answer that was cut off is held, and Continue ends it"],
+  sessions: [
+    "a question in another session comes first, in the title too, and Alt+Shift+P leads there",
+    "a damaged session is named in the list by a sign and a word, above the others, and nothing is offered there that would be refused",
+    "what can be read of a damaged conversation is made whole in its place, and goes on, in both tabs",
+    "a journal whose rows were changed is found out when its session is shown, and stays so",
+  ],
+  journal: ["the record says how the session stands, and that nobody has changed it"],
+  tabs: [
+    "in the second tab one sends, stops an answer, answers a question, and stops the agent; it stays stopped",
+    "the first tab is closed in the middle of an answer: the second goes on with it, and says so",
+    "without the key a tab follows and does not stand by; the key makes it",
+  ],
+};
+
 /** `only`: those whose title contains the word; `shots`: a folder for a picture of each that fails. */
 export async function suites(base, { only = "", shots, speed = false } = {}) {
   const found = [];
@@ -43,24 +88,29 @@ export async function suites(base, { only = "", shots, speed = false } = {}) {
   return found;
 }
 
-/** `SHOWN` in Chromium with the host in a worker, and in Firefox, which one lane has, with the host in the page and in a worker. */
+/** `SHOWN` in Chromium with the host in a worker, and in Firefox, which one lane has, with the host in the page and in a worker. There `SAFE`, too. */
 async function again(base, only, picture) {
-  const found = [{ name: "worker", longest: 10, hosts: ["worker"], come: visit }, { name: "firefox", longest: 55, together: true, hosts: ["page", "worker"], come: visitFirefox }];
+  const worker = { name: "worker", longest: 10, come: visit, tests: [] };
+  const inFirefox = { name: "firefox", longest: 250, together: true, come: visitFirefox, tests: [] };
   const at = { page: base, worker: new URL("?host=worker", base).href };
-  for (const suite of found) suite.tests = [];
-  for (const [theme, titles] of Object.entries(SHOWN)) {
+  const add = ({ name, come, tests }, theme, title, test, host) => {
+    const whole = `${theme}: ${title} [${host}]`;
+    if (`${name}: ${whole}`.includes(only)) tests.push({ title: whole, open: (lane) => come(lane, at[host], test, picture(`${name}: ${whole}`)) });
+  };
+  const full = only || process.env.LODGER_CAMPAIGN === "1";
+  let turn = 0;
+  for (const theme of new Set([...Object.keys(SHOWN), ...Object.keys(SAFE)])) {
     const { tests } = await import(`./${theme}.mjs`);
-    for (const shown of titles) {
-      if (!tests[shown]) throw new Error(`there is no test "${theme}: ${shown}"`);
-      for (const { name, hosts, come, tests: here } of found) {
-        for (const host of hosts) {
-          const title = `${theme}: ${shown} [${host}]`;
-          if (`${name}: ${title}`.includes(only)) here.push({ title, open: (lane) => come(lane, at[host], tests[shown], picture(`${name}: ${title}`)) });
-        }
-      }
+    const [shown, safe] = [SHOWN[theme] ?? [], SAFE[theme] ?? []];
+    for (const title of safe[0] === "*" ? Object.keys(tests) : [...shown, ...safe]) {
+      const test = tests[title];
+      if (!test) throw new Error(`there is no test "${theme}: ${title}"`);
+      if (shown.includes(title)) add(worker, theme, title, test, "worker");
+      const hosts = ["page", "worker"];
+      for (const host of full || shown.includes(title) ? hosts : [hosts[turn++ % 2]]) add(inFirefox, theme, title, test, host);
     }
   }
-  return found;
+  return [worker, inFirefox];
 }
 
 async function visitFirefox(lane, base, test, shot) {

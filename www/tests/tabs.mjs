@@ -202,7 +202,7 @@ export const tests = {
     await settled(page);
     // The other shows the main conversation, and has heard of the end.
     await row(other, "Apart").locator(".session-status", { hasText: "idle" }).waitFor();
-    for (const tab of [page, other]) await row(tab, "Apart").locator("xpath=self::*[@data-mood='idle']").waitFor();
+    for (const tab of [page, other]) await row(tab, "Apart").and(tab.locator("[data-mood=idle]")).waitFor();
     await say(other, "Hello");
     for (const tab of [page, other]) await tab.locator("[data-session=default][data-mood=idle]").waitFor();
   },
