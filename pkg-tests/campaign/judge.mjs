@@ -220,15 +220,15 @@ function* breaks(row, json) {
   const without = (is) => items.filter((_, n) => n !== items.findLastIndex(is));
   const changed = (is, change) => items.map((item, n) => (n === items.findLastIndex(is) ? change(structuredClone(item)) : item));
   const blocks = (item) => (Array.isArray(item.content) ? item.content : []);
-  const isResult = (item) => item.role === "tool" || item.type === "function_call_output" || blocks(item).some(({ type }) => type === "tool_result");
+  const isResult = (item) => item.role === "tool" || ["function_call_output", "function_result"].includes(item.type) || blocks(item).some(({ type }) => type === "tool_result");
   const isCall = (item) => item.tool_calls || item.type === "function_call" || blocks(item).some(({ type }) => type === "tool_use");
-  const isPerson = (item) => item.role === "user" && !isResult(item);
+  const isPerson = (item) => (item.role === "user" || item.type === "user_input") && !isResult(item);
   yield ["a result is missing", without(isResult)];
   yield ["a call is missing", without(isCall)];
   yield ["a result is there twice", items.flatMap((item) => (isResult(item) ? [item, item] : [item]))];
   yield ["a message that says nothing", changed(isPerson, (item) => ({ ...item, content: Array.isArray(item.content) ? [] : "" }))];
-  yield ["the assistant has the last word", [...items, items.findLast((item) => item.role === "assistant" || item.type === "message") ?? items[0]]];
+  yield ["the assistant has the last word", [...items, items.findLast((item) => item.role === "assistant" || ["message", "model_output"].includes(item.type)) ?? items[0]]];
   yield ["nothing at all", []];
-  const isThought = (item) => item.thinking || item.reasoning_content || item.encrypted_content || blocks(item).some(({ type }) => type === "thinking");
+  const isThought = (item) => item.thinking || item.reasoning_content || item.encrypted_content || item.type === "thought" || blocks(item).some(({ type }) => type === "thinking");
   if (row.wire.replays.length) yield ["thinking that was changed", changed(isThought, (item) => JSON.parse(JSON.stringify(item).replaceAll(/Thought (\d+)/g, "Thought 9$1").replaceAll(/seal(\d+)/g, "seal9$1")))];
 }
