@@ -193,7 +193,8 @@ export interface WorkspaceOptions {
    * tab). It is accepted and stored, and every tab sees it. `"relaxed"`: the browser has it, so a tab or a browser that dies
    * loses nothing; a machine that loses its power may lose the last moments. `"strict"`: it is flushed to the disk first, which costs
    * some milliseconds each time. With both, a flush comes before a tool begins that must not run twice. Text that still streams is
-   * never flushed. Default `"relaxed"`.
+   * never flushed. With both, a Chromium that was killed in the middle of a write may drop everything later: see `onStorageLost`.
+   * Default `"relaxed"`.
    */
   durability?: "relaxed" | "strict";
   /**

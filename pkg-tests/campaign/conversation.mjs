@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { CHANGES, Line } from "./line.mjs";
 import { delegated, ending, job, model, reading } from "./model.mjs";
-import { hookedWorkers, keepShop, lies, moments } from "./page.mjs";
+import { hookedWorkers, hushed, keepShop, lies, moments } from "./page.mjs";
 
 /** How many percent of what is sent at once has a change of the conversation, and how many of these begin with it. */
 const CHANGED = 55;
@@ -15,8 +15,8 @@ const FIRST = 70;
 const STEPS = ["charge", "charge", "look", "post", "page", "delegate", "charge+look", "page+charge", "look+look", "charge+charge"];
 let names = 0;
 
-/** What a page of the campaign has before anything else. `liar`: its disk reports commits early. */
-export const init = ({ liar } = {}) => `(${moments})(); ${liar ? `(${lies})();` : ""} (${hookedWorkers})(); (${keepShop})();`;
+/** What a page of the campaign has before anything else. `liar`: its disk reports commits early. `deaf`: it hears no notice. */
+export const init = ({ liar, deaf } = {}) => `(${moments})(); ${liar ? `(${lies})();` : ""} ${deaf ? `(${hushed})();` : ""} (${hookedWorkers})(); (${keepShop})();`;
 
 export class Conversation {
   jobs = [];
@@ -104,12 +104,21 @@ export class Conversation {
     this.#lines = this.#lines.filter(says);
   }
 
-  /** A page opens it; what is there, judged, before anything goes on. */
-  async open(page) {
+  /**
+   * A page opens it; what is there, judged, before anything goes on. `mayBeLost`: the browser may have dropped it. Where that is told,
+   * it is `lost`, and there is nothing.
+   */
+  async open(page, { mayBeLost = false } = {}) {
     const [sent, done] = [this.route.requests.length, this.route.effects.length];
     const answer = this.draw.chance(30) ? "allow_once" : "deny";
     const { base } = this.route;
     const seen = await page.evaluate((options) => shop.open(options), { campaign: this.#name, name: this.#name, host: this.host, provider: this.row.provider(base), effects: `${base}/effect`, answer, onResume: this.onResume });
+    if (seen.lost) {
+      assert.ok(mayBeLost, "a loss is told, and the browser has dropped nothing");
+      assert.deepEqual([seen.history, seen.queue, seen.tree], [[], [], []], "what is told as lost is gone as a whole");
+      assert.equal(this.route.requests.length, sent, "a start sends nothing");
+      return seen;
+    }
     if (!seen.asked) assert.equal(this.route.requests.length, sent, "a start sends nothing");
     // A run whose question is answered has gone on since.
     this.judge(seen, { done });

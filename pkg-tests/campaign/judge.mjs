@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { crasher } from "../lib/crash.mjs";
 import { WIRES } from "../servers/wires/index.mjs";
+import { killed } from "./browser.mjs";
 import { Conversation, init } from "./conversation.mjs";
+import { counter } from "./counts.mjs";
 import { drawer } from "./draw.mjs";
 import { endAt, play } from "./kills.mjs";
 import { expected } from "./known.mjs";
@@ -23,6 +25,13 @@ const WORLDS = [
   ["rerun", { onResume: "rerun" }, "charge ends", TWICE],
   ["commits that are reported early", { liar: true }, "accepted", LOST],
   ["commits that are reported early", { liar: true }, "charge ends", EITHER],
+];
+
+/** What happens to a profile after its first kill, and what has to be found. Without: nothing is wrong, and all is lost and told once. */
+const PROFILES = [
+  ["a record is cut, and the loss is told", { after: (kept, life) => { if (life === 1) kept.cut(); } }],
+  ["a record is cut, and the loss is told to nobody", { after: (kept, life) => { if (life === 1) kept.cut(); }, deaf: true }, LOST],
+  ["all is gone, and no record was cut", { after: (kept, life) => { if (life === 1) kept.remove("IndexedDB"); } }, /a loss is told, and the browser has dropped nothing/],
 ];
 
 /** Changes of a conversation: what makes of them something else than was told, and what has to be found. */
@@ -62,6 +71,19 @@ export function judge(test, { seed, count, first = 1, counts }) {
       t.note(`in conversation ${played}`);
       counts.add("worlds whose fault was found");
     }, { hangMs: 600_000 });
+  }
+  for (const [title, world, finding] of PROFILES) {
+    test(`judge/${title}, in a browser that is killed`, async (t) => {
+      const own = counter();
+      // Two lives: the first browser after the cut writes on behind it, the second one finds it.
+      const play = () => killed(t, { seed, number: 1, lives: 2, counts: own, ...world });
+      if (finding) await found(t, finding, play);
+      else {
+        await play();
+        assert.equal(own.sum("losses of all, told after a kill in the middle of a record"), 1);
+      }
+      counts.add(finding ? "worlds whose fault was found" : "losses that were no fault");
+    }, { hangMs: 300_000 });
   }
   test("judge/changes of a conversation that are not what was told", async (t) => {
     const page = await t.tab({ init: init() });
@@ -220,15 +242,15 @@ function* breaks(row, json) {
   const without = (is) => items.filter((_, n) => n !== items.findLastIndex(is));
   const changed = (is, change) => items.map((item, n) => (n === items.findLastIndex(is) ? change(structuredClone(item)) : item));
   const blocks = (item) => (Array.isArray(item.content) ? item.content : []);
-  const isResult = (item) => item.role === "tool" || item.type === "function_call_output" || blocks(item).some(({ type }) => type === "tool_result");
+  const isResult = (item) => item.role === "tool" || ["function_call_output", "function_result"].includes(item.type) || blocks(item).some(({ type }) => type === "tool_result");
   const isCall = (item) => item.tool_calls || item.type === "function_call" || blocks(item).some(({ type }) => type === "tool_use");
-  const isPerson = (item) => item.role === "user" && !isResult(item);
+  const isPerson = (item) => (item.role === "user" || item.type === "user_input") && !isResult(item);
   yield ["a result is missing", without(isResult)];
   yield ["a call is missing", without(isCall)];
   yield ["a result is there twice", items.flatMap((item) => (isResult(item) ? [item, item] : [item]))];
   yield ["a message that says nothing", changed(isPerson, (item) => ({ ...item, content: Array.isArray(item.content) ? [] : "" }))];
-  yield ["the assistant has the last word", [...items, items.findLast((item) => item.role === "assistant" || item.type === "message") ?? items[0]]];
+  yield ["the assistant has the last word", [...items, items.findLast((item) => item.role === "assistant" || ["message", "model_output"].includes(item.type)) ?? items[0]]];
   yield ["nothing at all", []];
-  const isThought = (item) => item.thinking || item.reasoning_content || item.encrypted_content || blocks(item).some(({ type }) => type === "thinking");
+  const isThought = (item) => item.thinking || item.reasoning_content || item.encrypted_content || item.type === "thought" || blocks(item).some(({ type }) => type === "thinking");
   if (row.wire.replays.length) yield ["thinking that was changed", changed(isThought, (item) => JSON.parse(JSON.stringify(item).replaceAll(/Thought (\d+)/g, "Thought 9$1").replaceAll(/seal(\d+)/g, "seal9$1")))];
 }

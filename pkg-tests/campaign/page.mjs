@@ -39,6 +39,14 @@ export function lies() {
   };
 }
 
+/** A page that hears no notice, as if none came. */
+export function hushed() {
+  const { addEventListener } = EventTarget.prototype;
+  EventTarget.prototype.addEventListener = function (type, ...more) {
+    if (type !== "agent:notice") addEventListener.call(this, type, ...more);
+  };
+}
+
 /** Workers that count moments too; `workers` has them. */
 export function hookedWorkers() {
   const { Worker } = globalThis;
@@ -57,6 +65,7 @@ export function keepShop() {
   let view;
   let config;
   let asked = false;
+  let lost = false;
   const note = (what, body) => T.signal(`${globalThis.campaign}:${what}`, body);
   const tool = (name, more, execute) => ws.tools.register({
     name, description: "A tool of the shop.", inputSchema: { type: "object", properties: { key: { type: "string" } }, required: ["key"] }, ...more,
@@ -74,6 +83,7 @@ export function keepShop() {
     /** Opens and starts, and gives what is there before anything else happens. `answer`: what the person says of lost calls. */
     async open({ campaign, name, host, provider, effects, answer = "deny", onResume }) {
       Object.assign(globalThis, { campaign, named: name });
+      lost = false;
       ws = globalThis.ws = await lodger.openWorkspace(name, { host });
       const does = async (key) => { const { ok } = await fetch(`${effects}/${key}`, { method: "POST" }); if (!ok) throw new Error("no effect"); return "done"; };
       tool("charge", { onResume }, does);
@@ -87,6 +97,7 @@ export function keepShop() {
         detail.respond(said).catch(() => {});
       });
       for (const type of ["session-started", "message-chunk", "tool-call", "permission-resolved", "session-completed", "lifecycle"]) ws.addEventListener(`agent:${type}`, () => hit(type));
+      ws.addEventListener("agent:notice", ({ detail }) => { lost ||= detail.kind === "storage_lost"; });
       view = ws.view();
       config = { ifRunning: "reject", provider, reasoning: "low", maxOutputTokens: 4_000, processType: "Orchestrator", instructions: "You keep a shop." };
       for (const end = Date.now() + 10_000; ;) {
@@ -173,7 +184,7 @@ export function keepShop() {
 
     async show() {
       const { status, queue } = view.getSnapshot();
-      return T.plain({ view: status, queue: queue.map(({ text }) => text), asked, history: await ws.history(), tree: (await ws.pages.tree()).map(({ title }) => title), lifecycle: ws.status().lifecycle });
+      return T.plain({ view: status, queue: queue.map(({ text }) => text), asked, lost, history: await ws.history(), tree: (await ws.pages.tree()).map(({ title }) => title), lifecycle: ws.status().lifecycle });
     },
 
     /** What only a whole journal gives. */

@@ -7,6 +7,7 @@ import path from "node:path";
 import readline from "node:readline";
 import { chromium } from "playwright-core";
 import { FLAGS, program } from "./browser.mjs";
+import { cutRecord, endsCut } from "./leveldb.mjs";
 
 /** A profile that is deleted after the test. `dir`: where it lies. */
 export function profile(t, dir = fs.mkdtempSync(path.join(os.tmpdir(), "lodger-profile-"))) {
@@ -24,9 +25,12 @@ export function profile(t, dir = fs.mkdtempSync(path.join(os.tmpdir(), "lodger-p
   /** Each file with bytes in the databases that lie there. */
   const files = () => {
     const databases = within("IndexedDB");
+    if (!fs.existsSync(databases)) return [];
     const all = fs.readdirSync(databases, { recursive: true, withFileTypes: true });
     return all.filter((file) => file.isFile()).map((file) => path.join(file.parentPath, file.name)).filter((file) => fs.statSync(file).size > 0).sort();
   };
+  /** Those of LevelDB whose names this fits. */
+  const named = (name) => files().filter((file) => path.dirname(file).endsWith(".leveldb") && name.test(path.basename(file)));
   return {
     dir,
     files,
@@ -58,9 +62,16 @@ export function profile(t, dir = fs.mkdtempSync(path.join(os.tmpdir(), "lodger-p
     },
     /** Flips a bit in the middle of each file of LevelDB whose name this fits. */
     flip(name) {
-      const full = files().filter((file) => path.dirname(file).endsWith(".leveldb") && name.test(path.basename(file)));
+      const full = named(name);
       if (!full.length) throw new Error(`no file ${name}`);
       for (const file of full) flipBit(file, fs.statSync(file).size >> 1, 4);
+    },
+    /** Whether a browser that was killed has left a record that is cut. */
+    isCut: () => named(/\.log$|^MANIFEST/).some((file) => endsCut(fs.readFileSync(file))),
+    /** Leaves one in the log that is written. */
+    cut() {
+      const log = named(/\.log$/).at(-1);
+      fs.appendFileSync(log, cutRecord(fs.statSync(log).size));
     },
     remove(folder) {
       if (!fs.existsSync(within(folder))) throw new Error(`no folder ${folder}`);
