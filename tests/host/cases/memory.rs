@@ -295,7 +295,7 @@ fn wrong_arguments_name_their_member() {
         (json!({ "text": "a", "importance": "much" }), "importance"),
         (json!({ "text": "a", "tags": "food" }), "tags"),
         (json!({ "text": "a", "tags": [1] }), "tags"),
-        (json!({ "text": "a", "tags": ["x"; 11] }), "tags"),
+        (json!({ "text": "a", "tags": vec!["x"; 11] }), "tags"),
         (json!({ "text": "a", "tags": ["x".repeat(51)] }), "tags"),
         (json!({}), "text"),
     ] {
