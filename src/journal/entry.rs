@@ -15,7 +15,7 @@ use super::words::{
 };
 use crate::error::ErrorInfo;
 use crate::list::Listed;
-use crate::model::{Block, File, StopReason, Usage};
+use crate::model::{Block, Cited, File, ServerCall, Spot, StopReason, Usage};
 use crate::object::Object;
 use serde_json::Value;
 
@@ -81,6 +81,7 @@ impl Sums {
             (&mut sum.cache_read_tokens, usage.cache_read_tokens),
             (&mut sum.cache_write_tokens, usage.cache_write_tokens),
             (&mut sum.reasoning_tokens, usage.reasoning_tokens),
+            (&mut sum.searches, usage.searches),
         ] {
             *sum = sum.saturating_add(more);
         }
@@ -402,6 +403,25 @@ entries! {
             instructions: Option<String>,
             /// The name in `providers` of the provider that sums up; absent: that of the run.
             on: Option<String>,
+        }
+        /// A person is asked whether tools that the provider runs may be offered in this run: nobody can be asked when one of
+        /// them runs, and it can carry words out.
+        Input OfferAsked = "offer_asked" {
+            /// The id of the question.
+            request: String,
+            /// The names of the tools, each with the SHA-256 of how it is offered.
+            tools: Value,
+            /// Why.
+            reason: Word<AskReason>,
+            /// Where the text from outside comes from that the conversation holds, and that no such tool has brought.
+            outside: Outside,
+        }
+        /// A person has answered.
+        Input OfferAnswered = "offer_answered" {
+            /// The id of the question.
+            request: String,
+            /// What.
+            answer: Word<Answer>,
         }
         /// The model is called.
         Decision Called = "called" {
@@ -761,12 +781,18 @@ impl Field for Usage {
             self.cache_read_tokens,
             self.cache_write_tokens,
             self.reasoning_tokens,
+            self.searches,
         ];
-        Some(counts.as_slice().into())
+        // Most have none, and earlier versions did not count them.
+        let told = if self.searches == 0 { 5 } else { 6 };
+        Some(counts.get(..told).unwrap_or_default().into())
     }
     fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        let searches = value.and_then(|counts| counts.get(5));
+        let searches = searches.map_or(0, |count| u64::get(Some(count), whole));
         let mut count = |n: usize| u64::get(value.and_then(|counts| counts.get(n)), whole);
         Usage {
+            searches,
             input_tokens: count(0),
             output_tokens: count(1),
             cache_read_tokens: count(2),
@@ -863,11 +889,30 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             }
             Block::Extra(members) => ("extra", &[members], None),
             Block::Raw(raw) => ("raw", &[raw], None),
+            Block::ServerCall(ServerCall { id, name, arguments, result, failed }) => {
+                let end =
+                    result.as_ref().map(|text| Value::Array(vec![text.as_str().into(), (*failed).into()]));
+                ("server_call", &[id, name, arguments], end)
+            }
+            Block::Cited(Cited { url, title, text, at }) => {
+                ("cited", &[url, title, text], at.map(spot_to_json))
+            }
         };
         let texts = [&[kind], texts].concat();
         texts.into_iter().map(Value::from).chain(last).array()
     };
     blocks.iter().map(block).array()
+}
+
+/// A part, and from where to where in it.
+fn spot_to_json(Spot { part, range }: Spot) -> Value {
+    let numbers = [Some(part), range.map(|(from, _)| from), range.map(|(_, to)| to)];
+    numbers.into_iter().flatten().map(Value::from).array()
+}
+
+fn spot_from_json(value: &Value) -> Option<Spot> {
+    let number = |n: usize| value.get(n).and_then(Value::as_u64);
+    Some(Spot { part: number(0)?, range: number(1).zip(number(2)) })
 }
 
 /// Reads them back.
@@ -894,6 +939,26 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             },
             "extra" => Block::Extra(text(1)?),
             "raw" => Block::Raw(text(1)?),
+            "server_call" => {
+                let (result, failed) = match value.get(4) {
+                    None => (None, false),
+                    Some(end) => (Some(end.get(0)?.as_str()?.to_owned()), end.get(1)?.as_bool()?),
+                };
+                Block::ServerCall(ServerCall {
+                    id: text(1)?,
+                    name: text(2)?,
+                    arguments: text(3)?,
+                    result,
+                    failed,
+                })
+            }
+            "cited" => {
+                let at = match value.get(4) {
+                    None => None,
+                    Some(spot) => Some(spot_from_json(spot)?),
+                };
+                Block::Cited(Cited { url: text(1)?, title: text(2)?, text: text(3)?, at })
+            }
             _ => return None,
         })
     };
@@ -921,8 +986,23 @@ mod tests {
             },
             Block::Extra("{\"citations\":[]}".into()),
             Block::Raw("{\"type\":\"x\"}".into()),
+            Block::ServerCall(ServerCall::named("web_search")),
+            Block::ServerCall(ServerCall {
+                id: "s".into(),
+                arguments: "{\"q\":1}".into(),
+                result: Some("r".into()),
+                failed: true,
+                ..ServerCall::named("web_search")
+            }),
+            Block::Cited(Cited { url: "https://a.example/".into(), ..Cited::default() }),
+            Block::Cited(Cited {
+                url: "https://a.example/".into(),
+                title: "A".into(),
+                text: "a".into(),
+                at: Some(Spot { part: 2, range: Some((1, 3)) }),
+            }),
         ];
-        let usage = Usage { input_tokens: 1, output_tokens: 2, ..Usage::default() };
+        let usage = Usage { input_tokens: 1, output_tokens: 2, searches: 3, ..Usage::default() };
         let error = ErrorInfo::new(Code::Overloaded, "busy");
         let answered = |stop| Entry::Answered {
             call: 1,
@@ -999,6 +1079,13 @@ mod tests {
                 instructions: Some("i".into()),
                 on: None,
             },
+            Entry::OfferAsked {
+                request: "ask_r1_1".into(),
+                tools: json!({"web_search": "ab"}),
+                reason: "external_text".into(),
+                outside: Outside::of(Outside::CONTEXT),
+            },
+            Entry::OfferAnswered { request: "ask_r1_1".into(), answer: "allow_once".into() },
             Entry::Called { call: 1 },
             Entry::KeyRefused { call: 1 },
             Entry::Marked { outside: Outside::of("provider:web_search_call") },

@@ -251,7 +251,9 @@ impl Decoder {
 
     fn finished(&self, mut answer: Assembler) -> Answer {
         self.events.stream.complete(&mut answer);
-        answer.into_answer()
+        let mut answer = answer.into_answer();
+        self.events.stream.serve(&mut answer);
+        answer
     }
 
     fn check(&self) -> Result<(), ErrorInfo> {

@@ -11,9 +11,11 @@ use super::files::{FileKind, is_text, push_member, push_parts};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;
+use super::served::{self, Unit};
 use super::wire::{self, Codec, Framing};
 use super::{
-    Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, openai,
+    Answer, Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec,
+    Usage, openai,
 };
 use crate::error::ErrorInfo;
 use crate::json::{Reader, push_text};
@@ -28,6 +30,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/v1beta/interactions",
     documents: true,
     files_in_results: false,
+    served: true,
     framing: Framing::Events,
     list: List {
         path: "/v1beta/models?pageSize=1000",
@@ -88,7 +91,7 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
         let config = config.iter().map(|(name, value)| (*name, value.as_str())).list();
         body.object("generation_config", &config);
     }
-    openai::tools(body, tools, r#"{"type":"function","#, "}");
+    openai::tools(body, settings, tools, r#"{"type":"function","#, "}");
     if let Some((schema, _)) = settings.schema() {
         let format = [r#"[{"type":"text","mime_type":"application/json","schema":"#, schema, "}]"].concat();
         body.raw("response_format", &format);
@@ -245,6 +248,10 @@ struct Stream {
 }
 
 impl wire::Stream for Stream {
+    fn serve(&self, answer: &mut Answer) {
+        served::tell(answer, Unit::Bytes);
+    }
+
     fn whole(&self, _: &mut Assembler) -> bool {
         self.ended
     }
@@ -337,7 +344,11 @@ impl Stream {
             }
             kind => {
                 answer.looks_up(kind);
-                self.others.push(answer.begin(raw(index, json.into())));
+                let at = answer.begin(raw(index, json.into()));
+                self.others.push(at);
+                if let Some(name) = kind.strip_suffix("_call") {
+                    answer.serves(at, name, sink);
+                }
             }
         }
     }
@@ -356,6 +367,7 @@ impl Stream {
                 cache_read_tokens: cached,
                 cache_write_tokens: 0,
                 reasoning_tokens: thought,
+                searches: 0,
             };
         }
         answer.stop = Some(match interaction.text("status").as_ref() {
@@ -534,7 +546,7 @@ fn annotate(index: u32, piece: &Members<'_>, answer: &mut Assembler) -> bool {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, Endpoint, Preset, Wire};
+    use crate::model::{Decoder, Endpoint, Preset, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -778,6 +790,7 @@ mod tests {
             cache_read_tokens: 4,
             cache_write_tokens: 0,
             reasoning_tokens: 7,
+            searches: 0,
         };
         assert_eq!(answer.usage, expected);
         let expected = [
@@ -807,6 +820,9 @@ mod tests {
             end("completed"),
         ])
         .blocks;
+        let is_told = |block: &Block| matches!(block, Block::ServerCall(_) | Block::Cited(_));
+        let (told, blocks): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(is_told);
+        assert_eq!(told.len(), 1, "its addresses are none");
         let raw = |step: Value| Block::Raw(step.to_string());
         let read = |block: &Block| match block {
             Block::Raw(json) | Block::Extra(json) => serde_json::from_str::<Value>(json).unwrap(),

@@ -11,11 +11,16 @@ use super::errors::{in_stream, protocol};
 use super::json::{Body, Members, Node, is_object, push_string, text};
 use super::list::List;
 use super::openai::{self, DETAILS, Shape, encode, write_messages};
+use super::served::{self, Unit};
 use super::wire::{self, Codec, Framing};
-use super::{Delta, DeltaKind, Dialect, Effort, Message, Reasoning, Settings, StopReason, ToolSpec, Usage};
+use super::{
+    Answer, Block, Cited, Delta, DeltaKind, Dialect, Effort, Message, Reasoning, Settings, StopReason,
+    ToolSpec, Usage,
+};
 use crate::error::ErrorInfo;
-use crate::json::push_text;
+use crate::json::{self, push_text};
 use crate::list::Listed;
+use crate::object::Object;
 use crate::rooms::{Room, enter};
 use std::borrow::Cow;
 
@@ -26,6 +31,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/chat/completions",
     documents: true,
     files_in_results: false,
+    served: true,
     framing: Framing::Events,
     list: List::DATA,
     encode_message,
@@ -81,7 +87,7 @@ fn write_chat(
     if let Some(effort) = settings.reasoning {
         tell_effort(dialect.effort, effort, body);
     }
-    openai::tools(body, tools, r#"{"type":"function","function":{"#, "}}");
+    openai::tools(body, settings, tools, r#"{"type":"function","function":{"#, "}}");
     if let Some(name) = settings.forced()
         && let Some(out) = body.member("tool_choice")
     {
@@ -145,9 +151,15 @@ struct Stream {
     refusal: String,
     /// What came of `reasoning_details`: the members of each, as JSON text.
     details: Vec<Vec<(String, String)>>,
+    /// Where the answer has something from.
+    sources: Vec<Cited>,
 }
 
 impl wire::Stream for Stream {
+    fn serve(&self, answer: &mut Answer) {
+        answer.blocks.extend(self.sources.iter().cloned().map(Block::Cited));
+    }
+
     fn whole(&self, answer: &mut Assembler) -> bool {
         let ended = self.custom || self.done && self.begun || answer.stop.is_some();
         let refused = matches!(answer.stop, Some(StopReason::Refusal(_)));
@@ -258,7 +270,7 @@ impl Stream {
         } else if self.custom && !matches!(chunk.node("choices"), Node::List(_)) {
             return Err(protocol("the custom provider yielded an object without choices"));
         }
-        let mut appends = !cites(&chunk, answer);
+        let mut appends = !cites(&chunk, answer, &mut self.sources);
         for choice in chunk.node("choices").items().iter().filter_map(Node::members) {
             if choice.number("index").unwrap_or(0) != 0 {
                 continue;
@@ -305,7 +317,7 @@ impl Stream {
         }
         let refusal = piece.text("refusal");
         self.refusal.push_str(&refusal);
-        let cites = cites(piece, answer);
+        let cites = cites(piece, answer, &mut self.sources);
         let mut appends = details.is_none() && refusal.is_empty() && !cites;
         for fragment in piece.node("tool_calls").items().iter().filter_map(Node::members) {
             appends &= call_fragment(fragment, answer, sink);
@@ -315,11 +327,23 @@ impl Stream {
 }
 
 /// Hosts that search the web say where they have read: in the piece (`annotations`), or beside the choices. Whether this does.
-fn cites(members: &Members<'_>, answer: &mut Assembler) -> bool {
-    let said = ["annotations", "citations", "search_results"]
+/// What they have from where they do not say of a text that is whole, so a source is of no place.
+fn cites(members: &Members<'_>, answer: &mut Assembler, sources: &mut Vec<Cited>) -> bool {
+    let said = ["annotations", "search_results", "citations"]
         .into_iter()
-        .find(|name| members.get(name).is_some_and(|list| !matches!(list, "[]" | "null")));
-    said.map(|name| answer.looks_up(name)).is_some()
+        .filter_map(|name| Some((name, members.get(name).filter(|list| !matches!(*list, "[]" | "null"))?)))
+        .next();
+    let Some((name, list)) = said else { return false };
+    answer.looks_up(name);
+    for item in json::items(&json::parse(list).unwrap_or_default()) {
+        let source = match item.as_str() {
+            // Some say no more than the address.
+            Some(url) => Object::new().text("url", url).done(),
+            None => item.clone(),
+        };
+        served::add(served::cited(&source, None, Unit::All), sources);
+    }
+    true
 }
 
 /// A part of content that is an array: `{type: "text", text}` or `{type: "thinking", thinking: [{text}]}`.
@@ -386,7 +410,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Block, Decoder, Endpoint, Preset, Role, Usage, Wire};
+    use crate::model::{Decoder, Endpoint, Preset, Role, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -746,6 +770,7 @@ mod tests {
             cache_read_tokens: 4,
             cache_write_tokens: 0,
             reasoning_tokens: 7,
+            searches: 0,
         };
         assert_eq!(answer.usage, expected);
         assert_eq!(deltas, [(0, "Hel".to_string()), (0, "lo".into())]);

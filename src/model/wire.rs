@@ -9,7 +9,7 @@ use super::errors::{self, check_header};
 use super::json::Body;
 use super::list::{self, List};
 use super::{
-    Delta, Dialect, Endpoint, Message, Preset, Settings, ToolSpec, Usage, anthropic, gemini, ollama,
+    Answer, Delta, Dialect, Endpoint, Message, Preset, Settings, ToolSpec, Usage, anthropic, gemini, ollama,
     openai_chat, openai_responses,
 };
 use crate::error::ErrorInfo;
@@ -27,6 +27,9 @@ pub(super) enum Framing {
     Lines,
 }
 
+/// The list of a body for tools that the provider runs itself, where these are not among the others.
+const PLUGINS: &str = "plugins";
+
 /// What a codec gives.
 pub(super) struct Codec {
     /// The header that carries the key, and what stands before the key in its value.
@@ -39,6 +42,8 @@ pub(super) struct Codec {
     pub documents: bool,
     /// Whether the result of a tool has a place for files. Elsewhere they follow as what a person says.
     pub files_in_results: bool,
+    /// Whether a request has a place for tools that the provider runs itself.
+    pub served: bool,
     /// How an answer is cut into events.
     pub framing: Framing,
     /// Where its list of models is.
@@ -76,6 +81,9 @@ impl Codec {
         let room = messages.len() + settings.system.len() + 4096;
         let mut body = Body::new(room, settings.provider_options.as_deref())?;
         body.text("model", &settings.model);
+        if settings.served.iter().any(|(list, _)| *list == PLUGINS) {
+            body.list(PLUGINS, &settings.with_served(PLUGINS, String::new()));
+        }
         (self.write)(&mut body, dialect, settings, tools, messages);
         Ok(body.finish())
     }
@@ -112,6 +120,11 @@ pub(super) trait Stream {
 
     /// Completes what has come with what was not worth doing for every event.
     fn complete(&self, answer: &mut Assembler) {
+        let _ = answer;
+    }
+
+    /// Adds to an answer what tools of the provider were asked and gave, and where it has something from.
+    fn serve(&self, answer: &mut Answer) {
         let _ = answer;
     }
 }
@@ -178,6 +191,11 @@ impl Wire {
     /// Whether the result of a tool has a place for files.
     pub fn has_files_in_results(self) -> bool {
         self.codec().files_in_results
+    }
+
+    /// Whether a request has a place for tools that the provider runs itself.
+    pub fn has_served(self) -> bool {
+        self.codec().served
     }
 
     /// Appends a message as one or more objects of this wire's list of messages, with commas between them and

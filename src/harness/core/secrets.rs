@@ -8,8 +8,8 @@
 use crate::error::{ErrorInfo, Provided, Told};
 use crate::harness::config::SECRET_BYTES;
 use crate::list::Listed;
-use crate::model::Block;
 use crate::model::errors::shorten;
+use crate::model::{Block, Cited, ServerCall};
 use crate::object::Object;
 use crate::tools::ToolText;
 use crate::{find, json};
@@ -147,6 +147,16 @@ impl Secrets {
                     // Its provider would refuse what it has signed otherwise.
                     if self.scrub(text) {
                         *signature = None;
+                    }
+                }
+                Block::ServerCall(ServerCall { id, name, arguments, result, .. }) => {
+                    for text in [id, name, arguments].into_iter().chain(result) {
+                        self.scrub(text);
+                    }
+                }
+                Block::Cited(Cited { url, title, text, .. }) => {
+                    for text in [url, title, text] {
+                        self.scrub(text);
                     }
                 }
                 Block::File(_) | Block::ToolResult { .. } => {}

@@ -9,6 +9,7 @@ mod compaction;
 pub(in crate::harness) mod files;
 mod lost;
 pub(in crate::harness) mod messages;
+mod offer;
 mod overdue;
 pub(in crate::harness) mod page_calls;
 pub(in crate::harness) mod permission;
@@ -163,7 +164,11 @@ impl Runner {
         let asked = asked_in(core, session, run_id);
         if self.store(core, session, run, entry) {
             // What a page that is gone had asked was never told here.
-            if !asked.is_empty() && !matches!(entry, Entry::PermissionAnswered { .. } | Entry::Lost { .. }) {
+            let answers = matches!(
+                entry,
+                Entry::PermissionAnswered { .. } | Entry::OfferAnswered { .. } | Entry::Lost { .. }
+            );
+            if !asked.is_empty() && !answers {
                 let still = asked_in(core, session, run_id);
                 for question in asked.iter().filter(|asked| !still.contains(asked)) {
                     core.tell_resolved(session, run_id, question, "withdrawn");
@@ -233,7 +238,10 @@ impl Runner {
             }
             let id = run.as_deref().unwrap_or_default();
             let first = match &entry {
-                Entry::Called { .. } => self.before_call(core, session, id),
+                Entry::Called { .. } => match self.before_offer(core, session, id) {
+                    First::Call => self.before_call(core, session, id),
+                    first => first,
+                },
                 Entry::Ended { code: Some(code), .. } if code == Code::ContextLength.as_str() => {
                     self.after_refusal(core, session, id)
                 }
@@ -352,6 +360,10 @@ impl Runner {
                     }
                 }
                 self.calls.tell_end(core, session, run);
+            }
+            OfRun::OfferAsked { .. } => self.calls.tell_offer(core, &self.setup, session, run),
+            OfRun::OfferAnswered { request, answer } => {
+                core.tell_resolved(session, run, request, answer.as_str())
             }
             OfRun::FilesGone { files, .. } => self.tell_gone(core, session, run, files),
             OfRun::KeyRefused { .. }

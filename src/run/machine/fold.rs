@@ -5,8 +5,8 @@
 
 use super::reasons::{interrupted, not_run, out_of_time, refusal, unknown_outcome};
 use super::{
-    Call, CallState, Delegate, Ended, Inspection, KeyState, NO_ANSWER, Prompt, Question, Run, Said, Settled,
-    Steered, Summary, Turn, Until, bytes_of,
+    Call, CallState, Delegate, Ended, Inspection, KeyState, NO_ANSWER, OfferQuestion, Prompt, Question, Run,
+    Said, Settled, Steered, Summary, Turn, Until, bytes_of,
 };
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Answer, Entry, OfCall, OfRun, Outcome, Scope, StoppedBy};
@@ -18,6 +18,7 @@ use crate::run::budget;
 use crate::run::retry::{Again, Broke};
 use crate::tools::{Answers, Source, ToolText, policy};
 use crate::workspace::Seen;
+use serde_json::Value;
 
 impl Run {
     /// Says where the result of a call comes from.
@@ -169,6 +170,22 @@ impl Run {
                 let turns = usize::try_from(*turns).unwrap_or(usize::MAX);
                 self.shortened = Some(Until { run: until.clone(), turns });
                 self.broke = None;
+            }
+            OfRun::OfferAsked { request, tools, reason, outside } => {
+                let definition =
+                    |(name, text): (&String, &Value)| Some((name.clone(), text.as_str()?.to_owned()));
+                let tools = tools.as_object()?.iter().map(definition).whole()?;
+                if self.offer.asked.is_some() || self.ending.is_some() {
+                    return None;
+                }
+                self.offer.questions += 1;
+                let (id, reason, outside) = (request.clone(), reason.clone(), outside.clone());
+                self.offer.asked = Some(OfferQuestion { id, tools, reason, outside });
+            }
+            OfRun::OfferAnswered { request, answer } => {
+                let asked = self.offer.asked.take().filter(|asked| asked.id == *request)?;
+                let allowed = matches!(answer.known(), Some(Answer::AllowOnce | Answer::AlwaysAllow));
+                self.offer.answered.extend(asked.tools.into_iter().map(|(name, _)| (name, allowed)));
             }
             OfRun::Called { call } => self.fold_called(*call),
             OfRun::Answered { call, blocks, stop, provider, model, usage, .. } => {
@@ -365,6 +382,7 @@ impl Run {
 
     /// It is to end before its time, and its open calls have. `late`: because its time was over.
     fn cut_off(&mut self, blocks: &[Block], late: bool) {
+        self.offer.asked = None;
         if let Some(turn) = self.turns.last_mut() {
             match &mut turn.said {
                 Said::Whole { .. } => {}

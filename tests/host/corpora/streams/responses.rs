@@ -369,5 +369,6 @@ fn usage(told: &Value) -> Usage {
         cache_read_tokens: read,
         cache_write_tokens: written,
         reasoning_tokens: number("/output_tokens_details/reasoning_tokens"),
+        searches: 0,
     }
 }
