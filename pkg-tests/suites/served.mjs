@@ -155,7 +155,7 @@ export function obeys(on) {
 export function leavesOut(on) {
   on("what no provider has is refused by its place, and what this one has not is told", async (t, host) => {
     const page = await open(t, host, { pageTools: false });
-    const refused = await page.evaluate(() => T.refused(() => ws.startAgent({ provider: lodger.offline(), serverTools: ["web_search", "websearch"] })));
+    const refused = await page.evaluate(() => T.refused(() => ws.startAgent({ provider: offline(), serverTools: ["web_search", "websearch"] })));
     assert.equal(refused.code, "invalid_config");
     assert.match(refused.message, /^serverTools\[1\] is "websearch"/);
     await page.evaluate(async () => {

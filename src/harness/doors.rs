@@ -77,7 +77,8 @@ fn of_config(config: &Value) -> Rooms {
     // It goes on with what another tab has left.
     let takes_over = config.get("ifRunning").and_then(Value::as_str) == Some("takeover");
     let has = |name: &str| config.get(name).is_some_and(|given| !given.is_null());
-    let past = takes_over || has("serverTools");
+    // Its options may name tools that a provider runs, too.
+    let past = takes_over || has("serverTools") || has("providerOptions");
     let mut rooms = Rooms::given(past, Room::Past).and(Rooms::given(has("skills"), Room::More));
     for provider in providers {
         let text = |name: &str| provider.get(name).and_then(Value::as_str).unwrap_or_default();

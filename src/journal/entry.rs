@@ -14,8 +14,9 @@ use super::words::{
     StoppedBy, Verdict, Word, Words,
 };
 use crate::error::ErrorInfo;
+use crate::json::items;
 use crate::list::Listed;
-use crate::model::{Block, Cited, File, ServerCall, Spot, StopReason, Usage};
+use crate::model::{Block, Cited, File, ServerCall, StopReason, Usage};
 use crate::object::Object;
 use serde_json::Value;
 
@@ -889,30 +890,19 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             }
             Block::Extra(members) => ("extra", &[members], None),
             Block::Raw(raw) => ("raw", &[raw], None),
-            Block::ServerCall(ServerCall { id, name, arguments, result, failed }) => {
-                let end =
-                    result.as_ref().map(|text| Value::Array(vec![text.as_str().into(), (*failed).into()]));
-                ("server_call", &[id, name, arguments], end)
+            Block::ServerCall(call) => {
+                let ServerCall { id, name, arguments, result, done } = &**call;
+                ("server_call", &[id, name, arguments, result], done.map(Value::from))
             }
-            Block::Cited(Cited { url, title, text, at }) => {
-                ("cited", &[url, title, text], at.map(spot_to_json))
+            Block::Cited(cited) => {
+                let Cited { url, title, text, at } = &**cited;
+                ("cited", &[url, title, text], Some(at.as_slice().into()))
             }
         };
         let texts = [&[kind], texts].concat();
         texts.into_iter().map(Value::from).chain(last).array()
     };
     blocks.iter().map(block).array()
-}
-
-/// A part, and from where to where in it.
-fn spot_to_json(Spot { part, range }: Spot) -> Value {
-    let numbers = [Some(part), range.map(|(from, _)| from), range.map(|(_, to)| to)];
-    numbers.into_iter().flatten().map(Value::from).array()
-}
-
-fn spot_from_json(value: &Value) -> Option<Spot> {
-    let number = |n: usize| value.get(n).and_then(Value::as_u64);
-    Some(Spot { part: number(0)?, range: number(1).zip(number(2)) })
 }
 
 /// Reads them back.
@@ -939,26 +929,19 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             },
             "extra" => Block::Extra(text(1)?),
             "raw" => Block::Raw(text(1)?),
-            "server_call" => {
-                let (result, failed) = match value.get(4) {
-                    None => (None, false),
-                    Some(end) => (Some(end.get(0)?.as_str()?.to_owned()), end.get(1)?.as_bool()?),
-                };
-                Block::ServerCall(ServerCall {
-                    id: text(1)?,
-                    name: text(2)?,
-                    arguments: text(3)?,
-                    result,
-                    failed,
-                })
-            }
-            "cited" => {
-                let at = match value.get(4) {
-                    None => None,
-                    Some(spot) => Some(spot_from_json(spot)?),
-                };
-                Block::Cited(Cited { url: text(1)?, title: text(2)?, text: text(3)?, at })
-            }
+            "server_call" => Block::ServerCall(Box::new(ServerCall {
+                id: text(1)?,
+                name: text(2)?,
+                arguments: text(3)?,
+                result: text(4)?,
+                done: value.get(5).and_then(Value::as_bool),
+            })),
+            "cited" => Block::Cited(Box::new(Cited {
+                url: text(1)?,
+                title: text(2)?,
+                text: text(3)?,
+                at: items(value.get(4)?).iter().filter_map(Value::as_u64).list(),
+            })),
             _ => return None,
         })
     };
@@ -987,20 +970,20 @@ mod tests {
             Block::Extra("{\"citations\":[]}".into()),
             Block::Raw("{\"type\":\"x\"}".into()),
             Block::ServerCall(ServerCall::named("web_search")),
-            Block::ServerCall(ServerCall {
+            Block::ServerCall(Box::new(ServerCall {
                 id: "s".into(),
                 arguments: "{\"q\":1}".into(),
-                result: Some("r".into()),
-                failed: true,
-                ..ServerCall::named("web_search")
-            }),
-            Block::Cited(Cited { url: "https://a.example/".into(), ..Cited::default() }),
-            Block::Cited(Cited {
+                result: "r".into(),
+                done: Some(false),
+                ..*ServerCall::named("web_search")
+            })),
+            Block::Cited(Box::new(Cited { url: "https://a.example/".into(), ..Cited::default() })),
+            Block::Cited(Box::new(Cited {
                 url: "https://a.example/".into(),
                 title: "A".into(),
                 text: "a".into(),
-                at: Some(Spot { part: 2, range: Some((1, 3)) }),
-            }),
+                at: vec![2, 1, 3],
+            })),
         ];
         let usage = Usage { input_tokens: 1, output_tokens: 2, searches: 3, ..Usage::default() };
         let error = ErrorInfo::new(Code::Overloaded, "busy");

@@ -12,9 +12,9 @@ use super::files::{FileKind, push_member};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;
-use super::served::{self, Unit};
+use super::served::Unit;
 use super::wire::{self, Codec, Framing};
-use super::{Answer, Block, Delta, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage};
+use super::{Block, Delta, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage};
 use crate::error::ErrorInfo;
 use crate::json::push_text;
 use crate::ports::marks::Form;
@@ -38,7 +38,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/v1/messages",
     documents: true,
     files_in_results: true,
-    served: true,
+    served: Some(Unit::All),
     framing: Framing::Events,
     // It gives twenty where nobody says how many.
     list: List { path: "/v1/models?limit=1000", name: "display_name", ..List::DATA },
@@ -300,10 +300,6 @@ struct Stream {
 }
 
 impl wire::Stream for Stream {
-    fn serve(&self, answer: &mut Answer) {
-        served::tell(answer, Unit::All);
-    }
-
     fn whole(&self, answer: &mut Assembler) -> bool {
         if self.ended && answer.stop.is_none() {
             answer.stop = Some(StopReason::EndTurn);
@@ -529,7 +525,7 @@ fn usage_of(members: &Members<'_>, usage: &mut Usage) {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Catalog, Decoder, DeltaKind, Endpoint, Known, ServerCall, Wire};
+    use crate::model::{Answer, Catalog, Decoder, DeltaKind, Endpoint, Known, ServerCall, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -1105,11 +1101,7 @@ mod tests {
         let tool = json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"q": 1}});
         let [pause, end_message] = stop("pause_turn");
         let mut answer = answer(&[start(), block(0, tool.clone()), end(0), pause, end_message]);
-        let call = ServerCall {
-            id: "srv_1".into(),
-            arguments: r#"{"q":1}"#.into(),
-            ..ServerCall::named("web_search")
-        };
+        let call = ServerCall::named("web_search");
         assert_eq!(answer.blocks, [Block::Raw(tool.to_string()), Block::ServerCall(call.clone())]);
         crate::model::drop_open_server_calls(&mut answer.blocks);
         // That it was begun is shown all the same.

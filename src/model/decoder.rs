@@ -251,9 +251,7 @@ impl Decoder {
 
     fn finished(&self, mut answer: Assembler) -> Answer {
         self.events.stream.complete(&mut answer);
-        let mut answer = answer.into_answer();
-        self.events.stream.serve(&mut answer);
-        answer
+        answer.into_answer()
     }
 
     fn check(&self) -> Result<(), ErrorInfo> {

@@ -11,11 +11,10 @@ use super::files::{FileKind, is_text, push_member, push_parts};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;
-use super::served::{self, Unit};
+use super::served::Unit;
 use super::wire::{self, Codec, Framing};
 use super::{
-    Answer, Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec,
-    Usage, openai,
+    Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, openai,
 };
 use crate::error::ErrorInfo;
 use crate::json::{Reader, push_text};
@@ -30,7 +29,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/v1beta/interactions",
     documents: true,
     files_in_results: false,
-    served: true,
+    served: Some(Unit::Bytes),
     framing: Framing::Events,
     list: List {
         path: "/v1beta/models?pageSize=1000",
@@ -248,10 +247,6 @@ struct Stream {
 }
 
 impl wire::Stream for Stream {
-    fn serve(&self, answer: &mut Answer) {
-        served::tell(answer, Unit::Bytes);
-    }
-
     fn whole(&self, _: &mut Assembler) -> bool {
         self.ended
     }
@@ -546,7 +541,7 @@ fn annotate(index: u32, piece: &Members<'_>, answer: &mut Assembler) -> bool {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Decoder, Endpoint, Preset, Wire};
+    use crate::model::{Answer, Decoder, Endpoint, Preset, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent

@@ -22,7 +22,7 @@ mod openai;
 mod openai_chat;
 mod openai_responses;
 mod presets;
-mod served;
+pub mod served;
 mod sse;
 mod wire;
 
@@ -89,9 +89,9 @@ pub enum Block {
     Raw(String),
     /// A call that the provider carries out itself, for people and for other providers. Its own provider has it in the
     /// [`Block::Raw`] before it.
-    ServerCall(ServerCall),
+    ServerCall(Box<ServerCall>),
     /// Where the answer has something from, behind all else of it.
-    Cited(Cited),
+    Cited(Box<Cited>),
 }
 
 /// A call of a tool that the provider runs itself.
@@ -103,16 +103,16 @@ pub struct ServerCall {
     pub name: String,
     /// What the model gives it: JSON text.
     pub arguments: String,
-    /// What it gave, in short. `None`: nobody has said that it is over.
-    pub result: Option<String>,
-    /// Whether it has failed.
-    pub failed: bool,
+    /// What it gave, in short.
+    pub result: String,
+    /// Whether it has done what it was asked for. `None`: nobody has said that it is over.
+    pub done: Option<bool>,
 }
 
 impl ServerCall {
     /// One of which no more than the name is known.
-    pub fn named(name: &str) -> ServerCall {
-        ServerCall { name: name.into(), arguments: "{}".into(), ..ServerCall::default() }
+    pub fn named(name: &str) -> Box<ServerCall> {
+        Box::new(ServerCall { name: name.into(), arguments: "{}".into(), ..ServerCall::default() })
     }
 }
 
@@ -125,17 +125,9 @@ pub struct Cited {
     pub title: String,
     /// What is taken from there, word for word; empty: nobody says.
     pub text: String,
-    /// What of the answer has it from there.
-    pub at: Option<Spot>,
-}
-
-/// A place in an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spot {
-    /// Which of the answer's shown blocks ([`Block::is_shown`]).
-    pub part: u64,
-    /// From where to where in its text, in UTF-16 units; `None`: all of it.
-    pub range: Option<(u64, u64)>,
+    /// What of the answer has it from there: which of its shown blocks ([`Block::is_shown`]), and from where to where in its
+    /// text, in UTF-16 units. Only the first: all of the block. Nothing: nobody says.
+    pub at: Vec<u64>,
 }
 
 /// A kind of block that only its provider understands, where that is something it has looked up.

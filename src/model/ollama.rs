@@ -29,7 +29,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/api/chat",
     documents: false,
     files_in_results: false,
-    served: false,
+    served: None,
     framing: Framing::Lines,
     list: List { path: "/api/tags", list: "models", id: "model", ..List::DATA },
     encode_message,

@@ -11,16 +11,12 @@ use super::errors::{in_stream, protocol};
 use super::json::{Body, Members, Node, is_object, push_string, text};
 use super::list::List;
 use super::openai::{self, DETAILS, Shape, encode, write_messages};
-use super::served::{self, Unit};
+use super::served::Unit;
 use super::wire::{self, Codec, Framing};
-use super::{
-    Answer, Block, Cited, Delta, DeltaKind, Dialect, Effort, Message, Reasoning, Settings, StopReason,
-    ToolSpec, Usage,
-};
+use super::{Delta, DeltaKind, Dialect, Effort, Message, Reasoning, Settings, StopReason, ToolSpec, Usage};
 use crate::error::ErrorInfo;
-use crate::json::{self, push_text};
+use crate::json::push_text;
 use crate::list::Listed;
-use crate::object::Object;
 use crate::rooms::{Room, enter};
 use std::borrow::Cow;
 
@@ -31,7 +27,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/chat/completions",
     documents: true,
     files_in_results: false,
-    served: true,
+    served: Some(Unit::All),
     framing: Framing::Events,
     list: List::DATA,
     encode_message,
@@ -151,15 +147,11 @@ struct Stream {
     refusal: String,
     /// What came of `reasoning_details`: the members of each, as JSON text.
     details: Vec<Vec<(String, String)>>,
-    /// Where the answer has something from.
-    sources: Vec<Cited>,
+    /// Where the answer has something from: JSON texts with commas between them.
+    sources: String,
 }
 
 impl wire::Stream for Stream {
-    fn serve(&self, answer: &mut Answer) {
-        answer.blocks.extend(self.sources.iter().cloned().map(Block::Cited));
-    }
-
     fn whole(&self, answer: &mut Assembler) -> bool {
         let ended = self.custom || self.done && self.begun || answer.stop.is_some();
         let refused = matches!(answer.stop, Some(StopReason::Refusal(_)));
@@ -174,6 +166,10 @@ impl wire::Stream for Stream {
     fn complete(&self, answer: &mut Assembler) {
         answer.usage = self.usage(answer);
         answer.extra = self.details();
+        let text = answer.find(u32::MAX, &|part| matches!(part.body, Content::Text(_)));
+        if let Some(part) = text.filter(|_| !self.sources.is_empty()).and_then(|at| answer.part(at)) {
+            part.add_extra("annotations", &["[", &self.sources, "]"].concat());
+        }
     }
 
     fn usage(&self, _: &Assembler) -> Usage {
@@ -327,23 +323,22 @@ impl Stream {
 }
 
 /// Hosts that search the web say where they have read: in the piece (`annotations`), or beside the choices. Whether this does.
-/// What they have from where they do not say of a text that is whole, so a source is of no place.
-fn cites(members: &Members<'_>, answer: &mut Assembler, sources: &mut Vec<Cited>) -> bool {
-    let said = ["annotations", "search_results", "citations"]
-        .into_iter()
-        .filter_map(|name| Some((name, members.get(name).filter(|list| !matches!(*list, "[]" | "null"))?)))
-        .next();
-    let Some((name, list)) = said else { return false };
-    answer.looks_up(name);
-    for item in json::items(&json::parse(list).unwrap_or_default()) {
-        let source = match item.as_str() {
-            // Some say no more than the address.
-            Some(url) => Object::new().text("url", url).done(),
-            None => item.clone(),
-        };
-        served::add(served::cited(&source, None, Unit::All), sources);
+fn cites(members: &Members<'_>, answer: &mut Assembler, sources: &mut String) -> bool {
+    for name in ["annotations", "search_results", "citations"] {
+        let list = members.get(name).unwrap_or_default();
+        let items = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or_default().trim();
+        if items.is_empty() {
+            continue;
+        }
+        answer.looks_up(name);
+        // Some say the same with each piece.
+        if !sources.ends_with(items) {
+            sources.push_str(if sources.is_empty() { "" } else { "," });
+            sources.push_str(items);
+        }
+        return true;
     }
-    true
+    false
 }
 
 /// A part of content that is an array: `{type: "text", text}` or `{type: "thinking", thinking: [{text}]}`.
@@ -410,7 +405,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Decoder, Endpoint, Preset, Role, Usage, Wire};
+    use crate::model::{Answer, Block, Decoder, Endpoint, Preset, Role, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent

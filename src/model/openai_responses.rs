@@ -12,11 +12,11 @@ use super::files::{FileKind, is_text, push_member, push_parts};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object};
 use super::list::List;
-use super::served::{self, Unit};
+use super::served::Unit;
 use super::wire::{self, Codec, Framing};
 use super::{
-    Ability, Answer, Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason,
-    ToolSpec, openai,
+    Ability, Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec,
+    openai,
 };
 use crate::error::ErrorInfo;
 use crate::find;
@@ -33,7 +33,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/responses",
     documents: true,
     files_in_results: false,
-    served: true,
+    served: Some(Unit::Chars),
     framing: Framing::Events,
     list: List::DATA,
     encode_message,
@@ -259,10 +259,6 @@ struct Stream {
 }
 
 impl wire::Stream for Stream {
-    fn serve(&self, answer: &mut Answer) {
-        served::tell(answer, Unit::Chars);
-    }
-
     fn whole(&self, _: &mut Assembler) -> bool {
         self.ended
     }
@@ -641,7 +637,7 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Catalog, Decoder, Endpoint, Preset, Usage, Wire};
+    use crate::model::{Answer, Catalog, Decoder, Endpoint, Preset, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent

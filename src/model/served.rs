@@ -4,11 +4,12 @@
 //! a source stands behind all that the answer shows, so no part of it moves. Leaves to others: the provider's own words of
 //! it, which go back as they came (the codecs).
 
-use super::{Answer, Block, Cited, ServerCall, Spot};
+use super::{Answer, Block, Cited, ServerCall};
 use crate::find;
 use crate::json::{self, items};
 use crate::list::Listed;
 use crate::maps::Named;
+use crate::rooms::{Room, enter};
 use serde_json::Value;
 
 /// How much of what a call gave is kept in short, in characters.
@@ -22,7 +23,7 @@ const DEEPEST: u8 = 6;
 
 /// What a provider counts the places of a text in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub enum Unit {
     /// Bytes of UTF-8.
     Bytes,
     /// Characters.
@@ -31,16 +32,14 @@ pub(super) enum Unit {
     All,
 }
 
-/// Completes the calls of an answer, and adds its sources.
-pub(super) fn tell(answer: &mut Answer, unit: Unit) {
+/// Completes the calls of an answer, and adds its sources. A door of the room `past`.
+#[inline(never)]
+pub fn tell(answer: &mut Answer, unit: Unit) {
+    enter(Room::Past);
     let raw = |block: &Block| match block {
         Block::Raw(text) => json::parse(text),
         _ => None,
     };
-    let told = |block: &Block| matches!(block, Block::ServerCall(_) | Block::Extra(_) | Block::Raw(_));
-    if !answer.blocks.iter().any(told) {
-        return;
-    }
     let steps = answer.blocks.iter().filter_map(raw).list();
     let mut results: Named<Value> = Named::default();
     for step in &steps {
@@ -82,11 +81,11 @@ pub(super) fn tell(answer: &mut Answer, unit: Unit) {
         }
         part += u64::from(block.is_shown());
     }
-    answer.blocks.extend(sources.into_iter().map(Block::Cited));
+    answer.blocks.extend(sources.into_iter().map(|cited| Block::Cited(Box::new(cited))));
 }
 
 /// Takes up a source that is not there yet.
-pub(super) fn add(source: Option<Cited>, sources: &mut Vec<Cited>) {
+fn add(source: Option<Cited>, sources: &mut Vec<Cited>) {
     if let Some(source) = source
         && sources.len() < SOURCES
         && !sources.contains(&source)
@@ -121,12 +120,13 @@ fn describe(call: &mut ServerCall, step: &Value, result: Option<&Value>) {
     }
     let mut said = String::new();
     let picture = text(step, "type").starts_with("image");
-    call.failed = matches!(status, "failed" | "incomplete");
+    let mut failed = matches!(status, "failed" | "incomplete");
     for name in ["content", "result", "outputs", "results", "output", "error"].iter().filter(|_| !picture) {
-        call.failed |= gather(of.get(*name).unwrap_or(&Value::Null), DEEPEST, &mut said);
+        failed |= gather(of.get(*name).unwrap_or(&Value::Null), DEEPEST, &mut said);
     }
-    call.failed |= of.get("is_error") == Some(&Value::Bool(true));
-    call.result = Some(find::beginning(said.trim(), RESULT).into());
+    failed |= of.get("is_error") == Some(&Value::Bool(true));
+    call.result = find::beginning(said.trim(), RESULT).into();
+    call.done = Some(!failed);
 }
 
 /// Adds what can be read of what a call gave. Whether it says that it has failed.
@@ -191,27 +191,26 @@ fn searches(step: &Value, unit: Unit) -> u64 {
 }
 
 /// A source, as a provider cites it: of this text, which is this part.
-pub(super) fn cited(item: &Value, said: Option<(u64, &str)>, unit: Unit) -> Option<Cited> {
+fn cited(item: &Value, said: Option<(u64, &str)>, unit: Unit) -> Option<Cited> {
     let inner = item.get("url_citation").unwrap_or(item);
-    let url = [text(inner, "url"), text(inner, "uri")].into_iter().find(|url| is_web(url))?;
+    // Some say no more than the address.
+    let url = [item.as_str().unwrap_or_default(), text(inner, "url"), text(inner, "uri")];
+    let url = url.into_iter().find(|url| is_web(url))?;
     let either = |one: &str, other: &str| {
         let one = text(inner, one);
         String::from(if one.is_empty() { text(inner, other) } else { one })
     };
     let place = |name: &str| inner.get(name).and_then(Value::as_u64).filter(|_| unit != Unit::All);
-    let spot = |(part, said): (u64, &str)| {
-        let range = place("start_index").zip(place("end_index")).map(|(from, to)| {
-            let units = |to: u64| units(said, usize::try_from(to).unwrap_or(usize::MAX), unit);
-            (units(from), units(to))
-        });
-        Spot { part, range: range.filter(|(from, to)| from < to) }
-    };
-    Some(Cited {
-        url: url.into(),
-        title: either("title", "document_title"),
-        text: either("cited_text", "content"),
-        at: said.map(spot),
-    })
+    let mut at = Vec::new();
+    if let Some((part, said)) = said {
+        at.push(part);
+        if let Some((from, to)) = place("start_index").zip(place("end_index")).filter(|(from, to)| from < to)
+        {
+            at.extend([from, to].map(|to| units(said, usize::try_from(to).unwrap_or(usize::MAX), unit)));
+        }
+    }
+    let (title, text) = (either("title", "document_title"), either("cited_text", "content"));
+    Some(Cited { url: url.into(), title, text, at })
 }
 
 /// Whether an address is one of the web: no other is told.
@@ -278,13 +277,15 @@ mod tests {
         let call = |block: &'_ Block| matches!(block, Block::ServerCall(_));
         let calls = answer.blocks.iter().filter(|block| call(block));
         calls
-            .map(|block| if let Block::ServerCall(call) = block { call } else { panic!("{block:?}") })
+            .map(|block| if let Block::ServerCall(call) = block { &**call } else { panic!("{block:?}") })
             .collect()
     }
 
     fn sources(answer: &Answer) -> Vec<&Cited> {
         let blocks = answer.blocks.iter();
-        blocks.filter_map(|block| if let Block::Cited(cited) = block { Some(cited) } else { None }).collect()
+        blocks
+            .filter_map(|block| if let Block::Cited(cited) = block { Some(&**cited) } else { None })
+            .collect()
     }
 
     #[test]
@@ -330,26 +331,21 @@ mod tests {
         );
         let calls = calls(&answer);
         let of = |at: usize| {
-            (
-                calls[at].id.as_str(),
-                calls[at].arguments.as_str(),
-                calls[at].result.as_deref(),
-                calls[at].failed,
-            )
+            (calls[at].id.as_str(), calls[at].arguments.as_str(), calls[at].result.as_str(), calls[at].done)
         };
         assert_eq!(
             of(0),
             (
                 "s1",
                 r#"{"query":"shop"}"#,
-                Some("The shop https://shop.example/\nhttps://other.example/"),
-                false
+                "The shop https://shop.example/\nhttps://other.example/",
+                Some(true)
             )
         );
-        assert_eq!(of(1), ("s2", r#"{"url":"u"}"#, Some("https://shop.example/a\nOpen till six."), false));
-        assert_eq!(of(2), ("s3", r#"{"command":"no"}"#, Some("half\nno"), true));
-        assert_eq!(of(3), ("s4", "{}", Some("max_uses_exceeded"), true));
-        assert_eq!(of(4), ("s5", "{}", None, false));
+        assert_eq!(of(1), ("s2", r#"{"url":"u"}"#, "https://shop.example/a\nOpen till six.", Some(true)));
+        assert_eq!(of(2), ("s3", r#"{"command":"no"}"#, "half\nno", Some(false)));
+        assert_eq!(of(3), ("s4", "{}", "max_uses_exceeded", Some(false)));
+        assert_eq!(of(4), ("s5", "{}", "", None));
         let sources = sources(&answer);
         let titles: Vec<(&str, &str)> = sources.iter().map(|s| (s.url.as_str(), s.title.as_str())).collect();
         assert_eq!(
@@ -360,10 +356,7 @@ mod tests {
                 ("https://shop.example/", "The shop")
             ]
         );
-        assert_eq!(
-            (sources[2].text.as_str(), sources[2].at),
-            ("till six", Some(Spot { part: 5, range: None }))
-        );
+        assert_eq!((sources[2].text.as_str(), sources[2].at.clone()), ("till six", vec![5]));
         assert!(matches!(answer.blocks.last(), Some(Block::Cited(_))));
     }
 
@@ -396,14 +389,14 @@ mod tests {
             Unit::Chars,
         );
         let calls = calls(&answer);
-        let of = |at: usize| (calls[at].arguments.as_str(), calls[at].result.as_deref(), calls[at].failed);
-        assert_eq!(of(0), (r#"{"query":"q","type":"search"}"#, Some(""), false));
-        assert_eq!(of(2), (r#"{"code":"1+1"}"#, Some("2"), false));
-        assert_eq!(of(3), ("{}", Some(""), true));
+        let of = |at: usize| (calls[at].arguments.as_str(), calls[at].result.as_str(), calls[at].done);
+        assert_eq!(of(0), (r#"{"query":"q","type":"search"}"#, "", Some(true)));
+        assert_eq!(of(2), (r#"{"code":"1+1"}"#, "2", Some(true)));
+        assert_eq!(of(3), ("{}", "", Some(false)));
         assert_eq!(answer.usage.searches, 1);
         let sources = sources(&answer);
         assert_eq!(sources.len(), 1);
-        assert_eq!(sources[0].at, Some(Spot { part: 4, range: Some((3, 5)) }));
+        assert_eq!(sources[0].at, [4, 3, 5]);
         assert_eq!(
             text.encode_utf16().skip(3).take(2).collect::<Vec<_>>(),
             "is".encode_utf16().collect::<Vec<_>>()
@@ -434,8 +427,8 @@ mod tests {
         );
         let calls = calls(&answer);
         assert_eq!(
-            (calls[0].result.as_deref(), calls[1].result.as_deref(), calls[1].failed),
-            (Some(""), Some("7"), true)
+            (calls[0].result.as_str(), calls[1].result.as_str(), calls[1].failed),
+            ("", "7", Some(false))
         );
         assert_eq!(answer.usage.searches, 2);
         let sources = sources(&answer);
@@ -443,6 +436,6 @@ mod tests {
             sources.iter().map(|s| s.url.as_str()).collect::<Vec<_>>(),
             ["https://u.example/", "https://g.example/"]
         );
-        assert_eq!(sources[1].at, Some(Spot { part: 3, range: Some((2, 5)) }));
+        assert_eq!(sources[1].at, [3, 2, 5]);
     }
 }

@@ -8,8 +8,9 @@ use super::assembler::Assembler;
 use super::errors::{self, check_header};
 use super::json::Body;
 use super::list::{self, List};
+use super::served::Unit;
 use super::{
-    Answer, Delta, Dialect, Endpoint, Message, Preset, Settings, ToolSpec, Usage, anthropic, gemini, ollama,
+    Delta, Dialect, Endpoint, Message, Preset, Settings, ToolSpec, Usage, anthropic, gemini, ollama,
     openai_chat, openai_responses,
 };
 use crate::error::ErrorInfo;
@@ -42,8 +43,8 @@ pub(super) struct Codec {
     pub documents: bool,
     /// Whether the result of a tool has a place for files. Elsewhere they follow as what a person says.
     pub files_in_results: bool,
-    /// Whether a request has a place for tools that the provider runs itself.
-    pub served: bool,
+    /// What the provider counts the places of a text in, where it runs tools itself. `None`: a request has no place for such.
+    pub served: Option<Unit>,
     /// How an answer is cut into events.
     pub framing: Framing,
     /// Where its list of models is.
@@ -122,11 +123,6 @@ pub(super) trait Stream {
     fn complete(&self, answer: &mut Assembler) {
         let _ = answer;
     }
-
-    /// Adds to an answer what tools of the provider were asked and gave, and where it has something from.
-    fn serve(&self, answer: &mut Answer) {
-        let _ = answer;
-    }
 }
 
 /// Not by each codec: what a codec can print of itself is in the module as soon as one can be asked to.
@@ -193,8 +189,8 @@ impl Wire {
         self.codec().files_in_results
     }
 
-    /// Whether a request has a place for tools that the provider runs itself.
-    pub fn has_served(self) -> bool {
+    /// What the provider counts the places of a text in, where it runs tools itself. `None`: a request has no place for such.
+    pub fn served(self) -> Option<Unit> {
         self.codec().served
     }
 

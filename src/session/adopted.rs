@@ -168,9 +168,9 @@ fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
     let block = match kind_of(part) {
         "text" => Block::Text(text()?.into()),
         "thinking" => Block::Thinking { text: text()?.into(), signature: None },
-        "source" => Block::Cited(source_of(part)?),
+        "source" => Block::Cited(Box::new(source_of(part)?)),
         "tool-call" if part.get("by").and_then(Value::as_str) == Some("provider") => {
-            Block::ServerCall(served_call(part)?)
+            Block::ServerCall(Box::new(served_call(part)?))
         }
         "tool-call" => {
             let name = |member: &str| {
@@ -204,7 +204,7 @@ fn source_of(part: &Value) -> Result<Cited, &'static str> {
     if !url.starts_with("https://") && !url.starts_with("http://") {
         return Err("needs \"url\", an address of the web");
     }
-    Ok(Cited { url, title: text("title"), text: text("citedText"), at: None })
+    Ok(Cited { url, title: text("title"), text: text("citedText"), at: Vec::new() })
 }
 
 /// A call that a provider has carried out.
@@ -215,14 +215,13 @@ fn served_call(part: &Value) -> Result<ServerCall, &'static str> {
         return Err("needs \"tool\", a text of up to 256 bytes");
     }
     let arguments = part.get("arguments").map_or_else(|| "{}".into(), json::json);
-    let over = matches!(text("status"), "completed" | "failed");
-    Ok(ServerCall {
-        id: text("toolCallId").into(),
-        arguments,
-        result: over.then(|| ToolText::new(text("result").into()).text),
-        failed: text("status") == "failed",
-        ..ServerCall::named(name)
-    })
+    let done = match text("status") {
+        "completed" => Some(true),
+        "failed" => Some(false),
+        _ => None,
+    };
+    let result = ToolText::new(text("result").into()).text;
+    Ok(ServerCall { id: text("toolCallId").into(), name: name.into(), arguments, result, done })
 }
 
 /// How a tool call ended, as the journal has it.

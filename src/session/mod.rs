@@ -878,18 +878,23 @@ fn granted_by(run: &Run, entry: &Entry) -> Vec<Grant> {
                 outside: question.outside.clone(),
             }]
         }
-        Entry::OfferAnswered { answer, .. } if *answer == Answer::AlwaysAllow => {
-            let Some(asked) = &run.offer.asked else { return Vec::new() };
-            let grant = |(tool, definition): &(String, String)| Grant {
-                tool: tool.clone(),
-                definition: definition.clone(),
-                destination: None,
-                outside: asked.outside.clone(),
-            };
-            asked.tools.iter().map(grant).list()
-        }
+        Entry::OfferAnswered { answer, .. } if *answer == Answer::AlwaysAllow => offer_granted(run),
         _ => Vec::new(),
     }
+}
+
+/// What an answer about tools that the provider runs always allows. A door of the room `past`.
+#[inline(never)]
+fn offer_granted(run: &Run) -> Vec<Grant> {
+    enter(Room::Past);
+    let Some(asked) = &run.offer.asked else { return Vec::new() };
+    let grant = |(tool, definition): &(String, String)| Grant {
+        tool: tool.clone(),
+        definition: definition.clone(),
+        destination: None,
+        outside: asked.outside.clone(),
+    };
+    asked.tools.iter().map(grant).list()
 }
 
 /// Whether a command makes a copy of a session one of its own.

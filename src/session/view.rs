@@ -13,6 +13,7 @@ use crate::list::Listed;
 use crate::model::{Block, Cited, File, ServerCall, Usage};
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::rooms::{Room, enter};
 use crate::run::{Call, CallState, Outcome, Prompt, Run, Said, Settled, Steered, Summary, Turn};
 use serde_json::Value;
 
@@ -269,7 +270,10 @@ fn parts(run: &Run, from: usize, streams: bool) -> Vec<Value> {
                     Some(call) => part_of(call),
                     None => continue,
                 },
-                Block::ServerCall(call) => served_part(call, open),
+                Block::ServerCall(call) if call.id.is_empty() => {
+                    served_part(call, &["provider-", &before.to_string()].concat(), open)
+                }
+                Block::ServerCall(call) => served_part(call, &call.id, open),
                 Block::Cited(cited) => source_part(cited, base),
                 Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => continue,
             });
@@ -279,33 +283,27 @@ fn parts(run: &Run, from: usize, streams: bool) -> Vec<Value> {
 }
 
 /// A call that the provider carries out itself. `open`: what has become of one that nothing is known of.
-pub(crate) fn served_part(call: &ServerCall, open: &str) -> Value {
-    let ServerCall { id, name, arguments: given, result, failed } = call;
-    let status = match result {
-        None => open,
-        Some(_) if *failed => "failed",
-        Some(_) => "completed",
-    };
+pub(crate) fn served_part(call: &ServerCall, id: &str, open: &str) -> Value {
+    let ServerCall { name, arguments: given, result, done, .. } = call;
+    let status = done.map_or(open, |done| if done { "completed" } else { "failed" });
     let mut part = Object::new();
     part.text("type", "tool-call").text("toolCallId", id).text("tool", name);
     part.value("arguments", arguments(given)).text("status", status).text("by", "provider");
-    part.maybe_text("result", result.as_deref().filter(|text| !text.is_empty())).done()
+    part.maybe_text("result", Some(result.as_str()).filter(|text| !text.is_empty())).done()
 }
 
-/// Where an answer has something from. `base`: how many parts of it are before those of this turn.
+/// Where an answer has something from. `base`: how many parts of it are before those of this turn. A door of the room `past`.
+#[inline(never)]
 fn source_part(Cited { url, title, text, at }: &Cited, base: u64) -> Value {
+    enter(Room::Past);
     let mut part = Object::new();
     part.text("type", "source").text("url", url).text("title", if title.is_empty() { url } else { title });
     part.maybe_text("citedText", Some(text.as_str()).filter(|text| !text.is_empty()));
-    let place = at.map(|at| {
-        let mut place = Object::new();
-        place.number("part", base + at.part);
-        if let Some((start, end)) = at.range {
-            place.number("start", start).number("end", end);
-        }
-        place.done()
-    });
-    part.maybe("at", place).done()
+    let mut place = Object::new();
+    for (name, number) in ["part", "start", "end"].iter().zip(at) {
+        place.number(name, if *name == "part" { base + number } else { *number });
+    }
+    part.maybe("at", (!at.is_empty()).then(|| place.done())).done()
 }
 
 /// A part that is text or thinking.

@@ -19,7 +19,7 @@ export const gemini = {
     if (step?.type === "thought") sent.push({ index, text: "" });
     const thought = sent.findLast((own) => own.index === index);
     if (delta?.type === "thought_summary") thought.text += delta.content.text;
-    if (delta?.type === "thought_signature") thought.signature = delta.signature;
+    if (delta?.type === "thought_signature" && thought) thought.signature = delta.signature;
   },
   breaks: { event: event("error", { error: { code: "INTERNAL", message: "upstream failed" } }), code: "server" },
   failures: {

@@ -115,7 +115,8 @@ impl Calls {
         self.tell_message(core, session, run, false);
     }
 
-    /// A question about tools that the provider runs is stored: everyone is told.
+    /// A question about tools that the provider runs is stored: everyone is told. A door of the room `past`.
+    #[inline(never)]
     pub(in crate::harness) fn tell_offer(
         &mut self,
         core: &mut Core,
@@ -123,6 +124,7 @@ impl Calls {
         session: &str,
         run: &str,
     ) {
+        enter(Room::Past);
         let Some(asked) = core.run(session, run).and_then(|run| run.offer.asked.as_ref()) else { return };
         let (id, detail) = (asked.id.clone(), offer_request(asked));
         if let Some(deadline) = setup.question_deadline(core) {

@@ -356,7 +356,7 @@ impl Calls {
             DeltaKind::Thinking => session::text_part("thinking", &told(part)),
             DeltaKind::ServerCall => {
                 let id = format!("receiving-{index}");
-                session::served_part(&ServerCall { id, ..ServerCall::named(&part.text) }, "started")
+                session::served_part(&ServerCall::named(&part.text), &id, "started")
             }
             DeltaKind::ToolCall => Object::new()
                 .text("type", "tool-call")

@@ -22,6 +22,7 @@ use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
 use crate::protocol::args::shortened;
+use crate::rooms::{Room, enter};
 use crate::run::Budget;
 use crate::session::DEFAULT_MAX_TURNS;
 use crate::tools::Verdict;
@@ -249,7 +250,7 @@ impl Config {
             }
             "serverTools" => {
                 self.server_tools = if null { Vec::new() } else { server_tools(value, name)? };
-                self.tool_keys = keys_in(value);
+                self.tool_keys = if null { Vec::new() } else { keys_in(value) };
             }
             "maxTurns" => {
                 self.max_turns =
@@ -435,7 +436,7 @@ impl Config {
         let Provider::Http(http) = self.serving(on).filter(|_| self.calls_tools(on))? else { return None };
         let Preset { wire, dialect, .. } = http.preset;
         if given.is_object() {
-            return wire.has_served().then(|| ("tools", json(given)));
+            return wire.served().map(|_| ("tools", json(given)));
         }
         let served = dialect.served.iter().find(|(common, ..)| *common == name);
         served.map(|(_, list, item)| (*list, (*item).to_owned()))
@@ -634,8 +635,10 @@ fn compaction(value: &Value, name: &str) -> Result<Option<Compaction>, ErrorInfo
     Ok(Some(compaction))
 }
 
-/// The tools that the provider is to run, each by its name: a common one, or what a provider takes.
+/// The tools that the provider is to run, each by its name: a common one, or what a provider takes. A door of the room `past`.
+#[inline(never)]
 fn server_tools(value: &Value, name: &str) -> Result<Vec<(String, Value)>, ErrorInfo> {
+    enter(Room::Past);
     let must = |path: &str, what: &str| invalid(&[path, " must be ", what].concat());
     let tools = value.as_array().ok_or_else(|| must(name, "a list"))?;
     let read = |(at, tool): (usize, &Value)| {

@@ -149,12 +149,14 @@ impl Secrets {
                         *signature = None;
                     }
                 }
-                Block::ServerCall(ServerCall { id, name, arguments, result, .. }) => {
-                    for text in [id, name, arguments].into_iter().chain(result) {
+                Block::ServerCall(call) => {
+                    let ServerCall { id, name, arguments, result, .. } = &mut **call;
+                    for text in [id, name, arguments, result] {
                         self.scrub(text);
                     }
                 }
-                Block::Cited(Cited { url, title, text, .. }) => {
+                Block::Cited(cited) => {
+                    let Cited { url, title, text, .. } = &mut **cited;
                     for text in [url, title, text] {
                         self.scrub(text);
                     }

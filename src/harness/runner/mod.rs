@@ -37,7 +37,7 @@ use crate::harness::setup::Setup;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::list::Listed;
-use crate::model::{Answer, StopReason, Usage};
+use crate::model::{Answer, StopReason, Usage, served};
 use crate::ports::marks::has_marks;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Again, Run};
@@ -57,12 +57,14 @@ pub(in crate::harness) struct Runner {
     pub pages: Pages,
     /// Whether the room is there that makes conversations shorter.
     pub help: Help,
+    /// Whether the room `past` is there.
+    pub past: bool,
 }
 
 impl Runner {
     pub fn new(options: &Options, engine: &PatternEngine) -> Runner {
         let setup = Setup::new(options.page_tools, engine);
-        Runner { setup, calls: Calls::default(), pages: Pages::default(), help: Help::default() }
+        Runner { setup, calls: Calls::default(), pages: Pages::default(), help: Help::default(), past: false }
     }
 
     pub(in crate::harness) fn take_config(&mut self, core: &mut Core, config: Config) {
@@ -515,6 +517,11 @@ impl Runner {
         mut result: Result<Answer, (ErrorInfo, Option<Answer>)>,
     ) {
         if let (Some(model), Ok(answer)) = (self.calls.models.get_mut(call), &mut result) {
+            let unit = model.asked.http.as_ref().and_then(|(http, _)| http.preset.wire.served());
+            // Who has named such tools has brought that room.
+            if let Some(unit) = unit.filter(|_| self.past) {
+                served::tell(answer, unit);
+            }
             model.take_answer(&mut answer.blocks);
         }
         self.calls.tell_news(core, &self.setup, call, true);

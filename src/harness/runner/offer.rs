@@ -115,7 +115,8 @@ impl Runner {
         First::Again
     }
 
-    /// A person has said whether they may be offered, or nobody has in time.
+    /// A person has said whether they may be offered, or nobody has in time. A door of the room `past`.
+    #[inline(never)]
     pub(super) fn answer_offer(
         &mut self,
         core: &mut Core,
@@ -124,6 +125,7 @@ impl Runner {
         request: &str,
         answer: Answer,
     ) {
+        enter(Room::Past);
         self.calls.question_deadlines.retain(|(_, _, other)| other != request);
         let entry = Entry::OfferAnswered { request: request.into(), answer: answer.into() };
         self.settle(core, session, run, &entry);

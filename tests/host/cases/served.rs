@@ -3,7 +3,7 @@
 use crate::support::desk::Desk;
 use lodger::error::Code;
 use lodger::harness::{Input, Notice};
-use lodger::model::{Answer, Block, Cited, Delta, DeltaKind, ServerCall, Spot, StopReason, Usage};
+use lodger::model::{Answer, Block, Delta, DeltaKind, ServerCall, StopReason, Usage};
 use lodger::ports::{MemoryStore, Table};
 use lodger::session::replay;
 use serde_json::{Value, json};
@@ -73,22 +73,13 @@ fn replays(desk: &mut Desk) {
 fn searched() -> Vec<Block> {
     vec![
         Block::Raw(json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": { "query": "hours" } }).to_string()),
-        Block::ServerCall(ServerCall {
-            id: "s".into(),
-            name: "web_search".into(),
-            arguments: r#"{"query":"hours"}"#.into(),
-            result: Some("Shop https://shop.example/".into()),
-            failed: false,
-        }),
-        Block::Raw(json!({ "type": "web_search_tool_result", "tool_use_id": "s", "content": [] }).to_string()),
+        Block::ServerCall(ServerCall::named("web_search")),
+        Block::Raw(json!({ "type": "web_search_tool_result", "tool_use_id": "s", "content": [{ "type": "web_search_result", "url": "https://shop.example/", "title": "Shop" }] }).to_string()),
         Block::Text("Open till six.".into()),
-        Block::Extra(json!({ "citations": [{ "url": "https://shop.example/" }] }).to_string()),
-        Block::Cited(Cited {
-            url: "https://shop.example/".into(),
-            title: "Shop".into(),
-            text: "till six".into(),
-            at: Some(Spot { part: 1, range: None }),
-        }),
+        Block::Extra(
+            json!({ "citations": [{ "url": "https://shop.example/", "title": "Shop", "cited_text": "till six" }] })
+                .to_string(),
+        ),
     ]
 }
 

@@ -180,7 +180,7 @@ fn judge(outcome: &Outcome, bytes: usize) {
                     behind.into_iter().all(|block| matches!(block, Block::Cited(_))),
                     "a source in between"
                 );
-                let part = cited.at.map_or(0, |spot| spot.part);
+                let part = cited.at.first().copied().unwrap_or(0);
                 assert!(part == 0 || (part as usize) < parts.len());
             }
             Block::ToolResult { .. } | Block::File(_) => panic!("a model gives neither results nor files"),
