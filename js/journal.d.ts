@@ -226,6 +226,24 @@ export interface JournalEntries {
     /** The name in `providers` of the provider that sums up; absent: that of the run. */
     on?: string;
   };
+  /** A person is asked whether tools that the provider runs may be offered in this run: nobody can be asked when one of them runs, and it can carry words out. */
+  offer_asked: {
+    /** The id of the question. */
+    request: string;
+    /** The names of the tools, each with the SHA-256 of how it is offered. */
+    tools: unknown;
+    /** Why. */
+    reason: "policy" | "destructive" | "external_text" | "decide" | "unknown_outcome" | "definition_changed";
+    /** Where the text from outside comes from that the conversation holds, and that no such tool has brought. */
+    outside?: string[];
+  };
+  /** A person has answered. */
+  offer_answered: {
+    /** The id of the question. */
+    request: string;
+    /** What. */
+    answer: "allow_once" | "always_allow" | "deny";
+  };
   /** The model is called. */
   called: {
     /** Which call of the run, from 1. */

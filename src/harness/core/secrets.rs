@@ -8,8 +8,8 @@
 use crate::error::{ErrorInfo, Provided, Told};
 use crate::harness::config::SECRET_BYTES;
 use crate::list::Listed;
-use crate::model::Block;
 use crate::model::errors::shorten;
+use crate::model::{Block, Cited, ServerCall};
 use crate::object::Object;
 use crate::tools::ToolText;
 use crate::{find, json};
@@ -147,6 +147,18 @@ impl Secrets {
                     // Its provider would refuse what it has signed otherwise.
                     if self.scrub(text) {
                         *signature = None;
+                    }
+                }
+                Block::ServerCall(call) => {
+                    let ServerCall { id, name, arguments, result, .. } = &mut **call;
+                    for text in [id, name, arguments, result] {
+                        self.scrub(text);
+                    }
+                }
+                Block::Cited(cited) => {
+                    let Cited { url, title, text, .. } = &mut **cited;
+                    for text in [url, title, text] {
+                        self.scrub(text);
                     }
                 }
                 Block::File(_) | Block::ToolResult { .. } => {}

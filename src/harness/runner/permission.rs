@@ -11,6 +11,7 @@ use crate::harness::calls::questions::request_of;
 use crate::harness::calls::{About, CallOwner, RunCall};
 use crate::harness::core::Core;
 use crate::harness::runner::Runner;
+use crate::harness::runner::offer::asked_by;
 use crate::journal::{Answer, Entry, Outside, Verdict};
 use crate::object::Object;
 use crate::ports::Millis;
@@ -234,6 +235,14 @@ impl Runner {
             core.reply(command, Ok(None));
             return Ok(());
         }
+        let offered =
+            core.sessions.ids().into_iter().find_map(|id| Some((asked_by(core, &id, request)?, id)));
+        if let Some((run, session)) = offered {
+            core.must_answer(&session)?;
+            self.answer_offer(core, &session, &run, request, answer);
+            core.reply(command, Ok(None));
+            return Ok(());
+        }
         let asked = core.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current().filter(|run| !run.held)?;
             let of_part = |run: &Run| {
@@ -284,6 +293,10 @@ impl Runner {
             self.calls.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline)))
         {
             let (_, session, tool_call) = self.calls.question_deadlines.remove(at);
+            if let Some(run) = asked_by(core, &session, &tool_call) {
+                self.answer_offer(core, &session, &run, &tool_call, Answer::Deny);
+                continue;
+            }
             let asked = core.current(&session).and_then(|run| {
                 let of_part = |run: &Run| match &run.calls().iter().find(|call| call.id == tool_call)?.state {
                     CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),

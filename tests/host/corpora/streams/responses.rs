@@ -268,7 +268,7 @@ fn check(name: &str, bytes: &[u8], events: &[(usize, String)]) -> &'static str {
             Block::Text(text) => Some((false, text.clone())),
             Block::Thinking { text, signature: None } => Some((true, text.clone())),
             Block::ToolCall { name, arguments, .. } => Some((false, format!("{name}({arguments})"))),
-            Block::Raw(_) | Block::Extra(_) => None,
+            Block::Raw(_) | Block::Extra(_) | Block::ServerCall(_) | Block::Cited(_) => None,
             other => panic!("{name}: {other:?}"),
         })
         .collect();
@@ -286,7 +286,9 @@ fn check(name: &str, bytes: &[u8], events: &[(usize, String)]) -> &'static str {
             .collect();
         assert!(ids_found.iter().all(|id| ids.contains(&id)), "{name}: {ids_found:?} {ids:?}");
     }
-    assert_eq!(answer.usage, usage(&said.usage), "{name}");
+    let searched = |item: &&Value| item["type"] == "web_search_call" && item["action"]["type"] == "search";
+    let searches = said.items.values().filter(searched).count() as u64;
+    assert_eq!(answer.usage, Usage { searches, ..usage(&said.usage) }, "{name}");
     check_shown(name, &outcome);
     check_sent_back(name, answer, &said, left_out);
     kind
@@ -369,5 +371,6 @@ fn usage(told: &Value) -> Usage {
         cache_read_tokens: read,
         cache_write_tokens: written,
         reasoning_tokens: number("/output_tokens_details/reasoning_tokens"),
+        searches: 0,
     }
 }
