@@ -192,6 +192,11 @@ export interface JournalEntries {
     /** The message's id. */
     message?: string;
   };
+  /** The run's model is told this beside the message, because it is relevant: what is remembered from earlier conversations. */
+  reminded: {
+    /** Of each memory its id and its text, in a list. */
+    memories?: unknown;
+  };
   /** The conversation fills the model's window. Of the results of tool calls before a place only what stands for them is sent from here on. */
   shortened: {
     /** The run of the place. */

@@ -204,16 +204,26 @@ export interface Message {
   /** Why its run has failed. */
   error?: ErrorInfo;
   /**
-   * Where the conversation was made shorter for the model in this run, the last one last: from then on it was sent a summary in place of what was
-   * said before. What is shown stays whole.
+   * Where the conversation was made shorter for the model in this run, the last one last: from then on it was sent a summary in
+   * place of what was said before. What is shown stays whole.
    */
   compactions?: Compaction[];
+  /** Of a person's message: what its model was told from memory beside it. */
+  memories?: MemoryTold[];
   /**
    * Of a message that was edited, and of an answer that was made anew: the ids of all versions, the oldest first, this one
    * included. An edited message's answer begins versions of its own. `history({ version })` shows the conversation with an older
    * one. Where a failed run was gone on with, the first of its answers stands for all of them.
    */
   versions?: string[];
+}
+
+/** Something from memory that was told beside a message. */
+export interface MemoryTold {
+  /** Its id. */
+  id: string;
+  /** What was remembered then. */
+  text: string;
 }
 
 /** A place where a conversation was made shorter for its model. */
@@ -546,6 +556,28 @@ export interface SearchHit {
   snippet: string;
   /** How well it fits; the best has the most. */
   score: number;
+}
+
+/** Something that is remembered. */
+export interface Memory {
+  /** Its id. */
+  id: string;
+  /** What is remembered. */
+  text: string;
+  /** How important that is, from 0 to 1. */
+  importance: number;
+  /** Words under which it is found besides. */
+  tags: string[];
+  /** When it was made. */
+  createdAt: number;
+  /** When its text, importance or tags were changed last. */
+  updatedAt: number;
+  /** When a model has read it last. */
+  readAt?: number;
+  /** How often a model has read it. */
+  reads: number;
+  /** It was made of text from outside. */
+  outside?: boolean;
 }
 
 /** What a page links to. */

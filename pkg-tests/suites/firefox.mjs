@@ -14,6 +14,7 @@ import { attacks } from "./attacks.mjs";
 import { foreign } from "./bundlers.mjs";
 import { busy, first, made } from "./carry.mjs";
 import { byHand, onAnthropic } from "./compaction.mjs";
+import { remembers } from "./memory.mjs";
 import { clock, partial } from "./contract.mjs";
 import { headGone } from "./damage.mjs";
 import { sample } from "./injection.mjs";
@@ -29,7 +30,7 @@ export default function (test) {
   const on = (title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options });
   onBothHosts(on, viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, first, made, busy, headGone, foreign);
   onBothHosts(on, explained, grants, small, tabs, partial, hidden, records);
-  onBothHosts(on, onAnthropic, byHand);
+  onBothHosts(on, onAnthropic, byHand, remembers);
   clock(on);
 }
 

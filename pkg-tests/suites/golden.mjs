@@ -11,7 +11,7 @@ import { crasher } from "../lib/crash.mjs";
 import { dump, goldens, read, restore, write } from "../lib/golden.mjs";
 
 /** Who writes the databases, and with the page tools or without. */
-const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], turned: [turned, false], long: [long, false], served: [served, false], open: [open, false] };
+const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], turned: [turned, false], long: [long, false], served: [served, false], memories: [memories, false], open: [open, false] };
 const DATABASE = "lodger:golden";
 
 export default function (test) {
@@ -457,6 +457,16 @@ async function served() {
   await run("served", "When do they close?", { context: "The page of the shop." });
   const kinds = (await ws.sessions.journal("served", { limit: 1_000 })).map(({ type }) => type);
   for (const kind of ["offer_asked", "offer_answered"]) if (!kinds.includes(kind)) throw new Error(`nothing is ${kind}`);
+  return {};
+}
+
+/** A run was told what is remembered. */
+async function memories() {
+  await ws.configureAgent({ memory: true });
+  await ws.memory.add({ text: "Lives in Oslo.", tags: ["place"], importance: 0.9 });
+  await run("default", "Where do I live?");
+  const kinds = (await ws.sessions.journal("default", { limit: 1_000 })).map(({ type }) => type);
+  if (!kinds.includes("reminded")) throw new Error("nothing was reminded");
   return {};
 }
 

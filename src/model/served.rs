@@ -427,7 +427,7 @@ mod tests {
         );
         let calls = calls(&answer);
         assert_eq!(
-            (calls[0].result.as_str(), calls[1].result.as_str(), calls[1].failed),
+            (calls[0].result.as_str(), calls[1].result.as_str(), calls[1].done),
             ("", "7", Some(false))
         );
         assert_eq!(answer.usage.searches, 2);
