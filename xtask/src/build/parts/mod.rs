@@ -168,7 +168,7 @@ const ROOMS: [Room; 12] = [
             "harness::memories::Memories>::exchanged",
             "memory::tools",
         ],
-        code: &["memory::"],
+        code: &["memory::book::Book>::", "memory::op::"],
     },
     Room {
         name: "past",
