@@ -21,6 +21,7 @@ import { sample } from "./injection.mjs";
 import { betweenTabs } from "./keys.mjs";
 import { small, tabs, usual } from "./limits.mjs";
 import { bound, cut, destinations, emptied, explained, grants, origins } from "./permission.mjs";
+import * as served from "./served.mjs";
 import { hidden, records } from "./sessions.mjs";
 
 // They share a Firefox.
@@ -31,6 +32,7 @@ export default function (test) {
   onBothHosts(on, viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, first, made, busy, headGone, foreign);
   onBothHosts(on, explained, grants, small, tabs, partial, hidden, records);
   onBothHosts(on, onAnthropic, byHand, remembers);
+  onBothHosts(on, served.onAnthropic, served.asksOnce);
   clock(on);
 }
 

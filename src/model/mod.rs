@@ -36,6 +36,7 @@ pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};
 use crate::list::Listed;
+use std::rc::Rc;
 
 /// Who says a message of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,9 +90,9 @@ pub enum Block {
     Raw(String),
     /// A call that the provider carries out itself, for people and for other providers. Its own provider has it in the
     /// [`Block::Raw`] before it.
-    ServerCall(Box<ServerCall>),
+    ServerCall(Rc<ServerCall>),
     /// Where the answer has something from, behind all else of it.
-    Cited(Box<Cited>),
+    Cited(Rc<Cited>),
 }
 
 /// A call of a tool that the provider runs itself.
@@ -111,8 +112,13 @@ pub struct ServerCall {
 
 impl ServerCall {
     /// One of which no more than the name is known.
-    pub fn named(name: &str) -> Box<ServerCall> {
-        Box::new(ServerCall { name: name.into(), arguments: "{}".into(), ..ServerCall::default() })
+    pub fn named(name: &str) -> Rc<ServerCall> {
+        Rc::new(ServerCall::new(name))
+    }
+
+    /// The same, to say more of it.
+    pub fn new(name: &str) -> ServerCall {
+        ServerCall { name: name.into(), arguments: "{}".into(), ..ServerCall::default() }
     }
 }
 

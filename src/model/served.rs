@@ -11,6 +11,7 @@ use crate::list::Listed;
 use crate::maps::Named;
 use crate::rooms::{Room, enter};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// How much of what a call gave is kept in short, in characters.
 const RESULT: usize = 4_000;
@@ -57,6 +58,7 @@ pub fn tell(answer: &mut Answer, unit: Unit) {
             Block::Raw(_) => last = steps.next(),
             Block::ServerCall(call) => {
                 let Some(step) = last.take() else { continue };
+                let Some(call) = Rc::get_mut(call) else { continue };
                 describe(call, &step, results.get(text(&step, "id")));
                 answer.usage.searches += searches(&step, unit);
             }
@@ -81,7 +83,7 @@ pub fn tell(answer: &mut Answer, unit: Unit) {
         }
         part += u64::from(block.is_shown());
     }
-    answer.blocks.extend(sources.into_iter().map(|cited| Block::Cited(Box::new(cited))));
+    answer.blocks.extend(sources.into_iter().map(|cited| Block::Cited(Rc::new(cited))));
 }
 
 /// Takes up a source that is not there yet.

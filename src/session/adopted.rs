@@ -168,9 +168,9 @@ fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
     let block = match kind_of(part) {
         "text" => Block::Text(text()?.into()),
         "thinking" => Block::Thinking { text: text()?.into(), signature: None },
-        "source" => Block::Cited(Box::new(source_of(part)?)),
+        "source" => Block::Cited(source_of(part)?.into()),
         "tool-call" if part.get("by").and_then(Value::as_str) == Some("provider") => {
-            Block::ServerCall(Box::new(served_call(part)?))
+            Block::ServerCall(served_call(part)?.into())
         }
         "tool-call" => {
             let name = |member: &str| {

@@ -887,7 +887,7 @@ fn granted_by(run: &Run, entry: &Entry) -> Vec<Grant> {
 #[inline(never)]
 fn offer_granted(run: &Run) -> Vec<Grant> {
     enter(Room::Past);
-    let Some(asked) = &run.offer.asked else { return Vec::new() };
+    let Some(asked) = run.offer_asked() else { return Vec::new() };
     let grant = |(tool, definition): &(String, String)| Grant {
         tool: tool.clone(),
         definition: definition.clone(),

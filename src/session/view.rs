@@ -277,9 +277,8 @@ fn parts(run: &Run, from: usize, streams: bool) -> Vec<Value> {
                     Some(call) => part_of(call),
                     None => continue,
                 },
-                Block::ServerCall(call) if call.id.is_empty() => {
-                    served_part(call, &["provider-", &before.to_string()].concat(), open)
-                }
+                // Of one that was cut no more is known than its name.
+                Block::ServerCall(call) if call.id.is_empty() => served_part(call, &call.name, open),
                 Block::ServerCall(call) => served_part(call, &call.id, open),
                 Block::Cited(cited) => source_part(cited, base),
                 Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => continue,

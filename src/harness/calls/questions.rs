@@ -125,7 +125,7 @@ impl Calls {
         run: &str,
     ) {
         enter(Room::Past);
-        let Some(asked) = core.run(session, run).and_then(|run| run.offer.asked.as_ref()) else { return };
+        let Some(asked) = core.run(session, run).and_then(Run::offer_asked) else { return };
         let (id, detail) = (asked.id.clone(), offer_request(asked));
         if let Some(deadline) = setup.question_deadline(core) {
             self.question_deadlines.push((deadline, session.into(), id));
@@ -167,7 +167,7 @@ impl Calls {
         let Some(run) = core.current(session) else { return };
         let (mut waiting, mut offers) = (Vec::new(), Vec::new());
         for part in run.parts() {
-            offers.extend(part.offer.asked.as_ref().map(|_| part.id.clone()));
+            offers.extend(part.offer_asked().map(|_| part.id.clone()));
             for call in part.open_calls() {
                 if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
                     waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
@@ -192,7 +192,7 @@ impl Calls {
         if let Some(folded) = core.session(session) {
             let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
             for run in parts {
-                questions.extend(run.offer.asked.as_ref().map(offer_request));
+                questions.extend(run.offer_asked().map(offer_request));
                 for (call, question) in run.questions() {
                     questions.push(told_question(core, folded, run, call, question));
                 }
@@ -251,7 +251,7 @@ pub(in crate::harness) fn request_about(
 pub(in crate::harness) fn asked_in(core: &Core, session: &str, run: &str) -> Vec<String> {
     let parts = core.current(session).filter(|top| !top.held).map(Run::parts).unwrap_or_default();
     let Some(part) = parts.into_iter().find(|part| part.id == run) else { return Vec::new() };
-    let asked = part.offer.asked.as_ref().map(|asked| asked.id.clone());
+    let asked = part.offer_asked().map(|asked| asked.id.clone());
     asked.into_iter().chain(part.questions().iter().map(|(_, question)| question.id.clone())).list()
 }
 

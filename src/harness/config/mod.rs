@@ -28,6 +28,7 @@ use crate::session::DEFAULT_MAX_TURNS;
 use crate::tools::Verdict;
 use read::{given, invalid, number, object, optional, text, unknown, whole, word};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// The shortest text that is taken for a secret: a shorter one would be found everywhere.
 pub(in crate::harness) const SECRET_BYTES: usize = 8;
@@ -73,10 +74,8 @@ pub struct Config {
     pub provider_options: Option<String>,
     /// The keys among those.
     option_keys: Vec<String>,
-    /// The tools that the provider is to run itself, each by its name and as the page wrote it.
-    pub server_tools: Vec<(String, Value)>,
-    /// The keys among those.
-    tool_keys: Vec<String>,
+    /// The tools that the provider is to run itself.
+    pub server_tools: Rc<ServerTools>,
     /// How many model calls a run may make.
     pub max_turns: u64,
     /// What a run and a session may use up, as the page wrote it.
@@ -124,6 +123,17 @@ pub struct Remembering {
     pub limit: usize,
 }
 
+/// Tools that the provider is to run itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerTools {
+    /// Each by its name and as the page wrote it.
+    pub tools: Vec<(String, Value)>,
+    /// All of them as the page wrote them. `None`: there is none.
+    given: Option<Value>,
+    /// The keys among them.
+    keys: Vec<String>,
+}
+
 /// How a conversation is made shorter for its model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compaction {
@@ -156,8 +166,7 @@ impl Default for Config {
             reasoning: None,
             provider_options: None,
             option_keys: Vec::new(),
-            server_tools: Vec::new(),
-            tool_keys: Vec::new(),
+            server_tools: Rc::default(),
             max_turns: DEFAULT_MAX_TURNS,
             budgets: None,
             tool_timeout_ms: TOOL_TIMEOUT_MS,
@@ -261,8 +270,7 @@ impl Config {
                 self.option_keys = keys_in(value);
             }
             "serverTools" => {
-                self.server_tools = if null { Vec::new() } else { server_tools(value, name)? };
-                self.tool_keys = if null { Vec::new() } else { keys_in(value) };
+                self.server_tools = if null { Rc::default() } else { server_tools(value, name)? };
             }
             "maxTurns" => {
                 self.max_turns =
@@ -497,7 +505,8 @@ impl Config {
     pub fn secrets(&self) -> Vec<&str> {
         let named = self.providers.iter().map(|(_, provider)| provider);
         let secrets = self.provider.iter().chain(named).flat_map(Provider::secrets);
-        let secrets = secrets.chain(self.option_keys.iter().chain(&self.tool_keys).map(String::as_str));
+        let secrets =
+            secrets.chain(self.option_keys.iter().chain(&self.server_tools.keys).map(String::as_str));
         secrets.filter(|secret| secret.len() >= SECRET_BYTES).list()
     }
 
@@ -551,8 +560,7 @@ impl Config {
 
     /// The tools that the provider runs, as the page wrote them.
     fn record_of_server_tools(&self) -> Option<Value> {
-        let tools = self.server_tools.iter().map(|(_, given)| given.clone());
-        (!self.server_tools.is_empty()).then(|| tools.array())
+        self.server_tools.given.clone()
     }
 
     /// How a conversation is made shorter, where that is not as it is by itself.
@@ -683,11 +691,11 @@ fn compaction(value: &Value, name: &str) -> Result<Option<Compaction>, ErrorInfo
 
 /// The tools that the provider is to run, each by its name: a common one, or what a provider takes. A door of the room `past`.
 #[inline(never)]
-fn server_tools(value: &Value, name: &str) -> Result<Vec<(String, Value)>, ErrorInfo> {
+fn server_tools(value: &Value, name: &str) -> Result<Rc<ServerTools>, ErrorInfo> {
     enter(Room::Past);
     let must = |path: &str, what: &str| invalid(&[path, " must be ", what].concat());
     let tools = value.as_array().ok_or_else(|| must(name, "a list"))?;
-    let read = |(at, tool): (usize, &Value)| {
+    let read = |(at, tool): (usize, &Value)| -> Result<(String, Value), ErrorInfo> {
         let path = [name, "[", &at.to_string(), "]"].concat();
         let text = |member: &str| tool.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
         let named = match tool.as_str() {
@@ -705,7 +713,9 @@ fn server_tools(value: &Value, name: &str) -> Result<Vec<(String, Value)>, Error
         };
         Ok((named.to_owned(), tool.clone()))
     };
-    tools.iter().enumerate().map(read).tried()
+    let named = tools.iter().enumerate().map(read).tried()?;
+    let given = (!named.is_empty()).then(|| value.clone());
+    Ok(Rc::new(ServerTools { tools: named, given, keys: keys_in(value) }))
 }
 
 /// Whether a cut answer is asked for again, where somebody says so.

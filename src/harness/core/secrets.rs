@@ -14,6 +14,7 @@ use crate::object::Object;
 use crate::tools::ToolText;
 use crate::{find, json};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// What stands in place of a key.
 const REDACTED: &str = "[REDACTED]";
@@ -149,16 +150,19 @@ impl Secrets {
                         *signature = None;
                     }
                 }
+                // Nobody else has them yet.
                 Block::ServerCall(call) => {
-                    let ServerCall { id, name, arguments, result, .. } = &mut **call;
-                    for text in [id, name, arguments, result] {
-                        self.scrub(text);
+                    if let Some(ServerCall { id, name, arguments, result, .. }) = Rc::get_mut(call) {
+                        [id, name, arguments, result].into_iter().for_each(|text| {
+                            self.scrub(text);
+                        });
                     }
                 }
                 Block::Cited(cited) => {
-                    let Cited { url, title, text, .. } = &mut **cited;
-                    for text in [url, title, text] {
-                        self.scrub(text);
+                    if let Some(Cited { url, title, text, .. }) = Rc::get_mut(cited) {
+                        [url, title, text].into_iter().for_each(|text| {
+                            self.scrub(text);
+                        });
                     }
                 }
                 Block::File(_) | Block::ToolResult { .. } => {}

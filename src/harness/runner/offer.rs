@@ -21,9 +21,9 @@ use serde_json::Value;
 
 /// What becomes of the tools that a request would offer.
 #[derive(Debug, Default)]
-pub(super) struct Offers {
+struct Offers {
     /// Those that it offers: the list of the body that each stands in, and its item there.
-    pub offered: Vec<(&'static str, String)>,
+    offered: Vec<(&'static str, String)>,
     /// Those that a person has to be asked about first, each with the SHA-256 of how it is offered.
     asks: Vec<(String, String)>,
     /// Why.
@@ -35,13 +35,24 @@ pub(super) struct Offers {
 }
 
 impl Runner {
-    /// What becomes of the tools that a run's next request would offer. A door of the room `past`.
+    /// The tools that a run's next request offers: in which list of the body each stands, and its item there. A door of the
+    /// room `past`.
     #[inline(never)]
-    pub(super) fn offers(&self, config: &Config, session: &Session, asking: &Run) -> Offers {
+    pub(super) fn offered(
+        &self,
+        config: &Config,
+        session: &Session,
+        asking: &Run,
+    ) -> Vec<(&'static str, String)> {
         enter(Room::Past);
+        self.offers(config, session, asking).offered
+    }
+
+    /// What becomes of the tools that it would offer.
+    fn offers(&self, config: &Config, session: &Session, asking: &Run) -> Offers {
         let policy = session.policy_of(asking, &self.setup.policy);
         let mut offers = Offers { outside: session.outside.brought_otherwise(), ..Offers::default() };
-        for (name, given) in &config.server_tools {
+        for (name, given) in &config.server_tools.tools {
             let mut leave_out = |why| offers.left.push((name.clone(), why));
             let Some((list, item)) = config.served_by(asking.on.as_deref(), name, given) else {
                 leave_out("unsupported");
@@ -83,7 +94,7 @@ impl Runner {
         let Ok(config) = self.setup.config_with(folded.overrides_of(asking).as_ref()) else {
             return First::Call;
         };
-        match config.server_tools.is_empty() {
+        match config.server_tools.tools.is_empty() {
             true => First::Call,
             false => self.ask_to_offer(core, &config, session, run),
         }
@@ -100,12 +111,12 @@ impl Runner {
             tell_left_out(core, session, run, left);
             return First::Call;
         };
-        let asked = |part: &&Run| part.offer.asked.is_some();
+        let asked = |part: &&Run| part.offer_asked().is_some();
         if folded.current().is_some_and(|top| top.parts().iter().any(asked)) {
             // What is said to the other counts for this one.
             return First::Wait;
         }
-        let request = ["ask_", run, "_", &(asking.offer.questions + 1).to_string()].concat();
+        let request = ["ask_", run, "_", &(asking.offer_questions() + 1).to_string()].concat();
         let mut tools = Object::new();
         for (name, definition) in &asks {
             tools.text(name, definition);
@@ -135,7 +146,7 @@ impl Runner {
 /// The part of a session's run that has asked this.
 pub(super) fn asked_by(core: &Core, session: &str, request: &str) -> Option<String> {
     let run = core.current(session).filter(|run| !run.held)?;
-    let is_it = |part: &&Run| part.offer.asked.as_ref().is_some_and(|asked| asked.id == request);
+    let is_it = |part: &&Run| part.offer_asked().is_some_and(|asked| asked.id == request);
     run.parts().into_iter().find(is_it).map(|part| part.id.clone())
 }
 

@@ -235,19 +235,13 @@ impl Runner {
             core.reply(command, Ok(None));
             return Ok(());
         }
-        let offered =
-            core.sessions.ids().into_iter().find_map(|id| Some((asked_by(core, &id, request)?, id)));
-        if let Some((run, session)) = offered {
-            core.must_answer(&session)?;
-            self.answer_offer(core, &session, &run, request, answer);
-            core.reply(command, Ok(None));
-            return Ok(());
-        }
         let asked = core.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current().filter(|run| !run.held)?;
             let of_part = |run: &Run| {
-                let (call, _) = run.questions().into_iter().find(|(_, question)| question.id == request)?;
-                Some((id.to_owned(), run.id.clone(), call.id.clone()))
+                let offer = run.offer_asked().filter(|asked| asked.id == request).map(|_| String::new());
+                let questions = || run.questions().into_iter().find(|(_, question)| question.id == request);
+                let call = offer.or_else(|| questions().map(|(call, _)| call.id.clone()))?;
+                Some((id.to_owned(), run.id.clone(), call))
             };
             run.parts().into_iter().find_map(of_part)
         });
@@ -256,7 +250,11 @@ impl Runner {
             return Err(not_asked(request));
         };
         core.must_answer(&session)?;
-        self.answer_question(core, &session, &run, tool_call, request, reply);
+        match tool_call.is_empty() {
+            // It is about what the provider runs, and about no call.
+            true => self.answer_offer(core, &session, &run, request, answer),
+            false => self.answer_question(core, &session, &run, tool_call, request, reply),
+        }
         core.reply(command, Ok(None));
         Ok(())
     }

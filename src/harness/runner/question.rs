@@ -104,10 +104,10 @@ impl Runner {
             system = prompt::delegate(&system, &delegate.process);
         }
         let mut specs = tools.specs(&policy);
-        let mut served = Vec::new();
-        if !config.server_tools.is_empty() {
-            served = self.offers(config, session, asking).offered;
-        }
+        let served = match config.server_tools.tools.is_empty() {
+            true => Vec::new(),
+            false => self.offered(config, session, asking),
+        };
         let form = asking.prompt.output.as_ref().map(|output| {
             let (known, reasoning) = (config.known(on), config.reasoning);
             let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs, !served.is_empty());

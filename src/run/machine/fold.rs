@@ -20,6 +20,7 @@ use crate::run::retry::{Again, Broke};
 use crate::tools::{Answers, Source, ToolText, policy};
 use crate::workspace::Seen;
 use serde_json::Value;
+use std::rc::Rc;
 
 impl Run {
     /// Says where the result of a call comes from.
@@ -246,22 +247,24 @@ impl Run {
     #[inline(never)]
     fn fold_offer(&mut self, entry: OfRun<'_>) -> Option<()> {
         enter(Room::Past);
+        let ends = self.ending.is_some();
+        let offer = Rc::make_mut(self.offer.get_or_insert_default());
         match entry {
             OfRun::OfferAsked { request, tools, reason, outside } => {
                 let definition =
                     |(name, text): (&String, &Value)| Some((name.clone(), text.as_str()?.to_owned()));
                 let tools = tools.as_object()?.iter().map(definition).whole()?;
-                if self.offer.asked.is_some() || self.ending.is_some() {
+                if offer.asked.is_some() || ends {
                     return None;
                 }
-                self.offer.questions += 1;
+                offer.questions += 1;
                 let (id, reason, outside) = (request.clone(), reason.clone(), outside.clone());
-                self.offer.asked = Some(OfferQuestion { id, tools, reason, outside });
+                offer.asked = Some(OfferQuestion { id, tools, reason, outside });
             }
             OfRun::OfferAnswered { request, answer } => {
-                let asked = self.offer.asked.take().filter(|asked| asked.id == *request)?;
+                let asked = offer.asked.take().filter(|asked| asked.id == *request)?;
                 let allowed = matches!(answer.known(), Some(Answer::AllowOnce | Answer::AlwaysAllow));
-                self.offer.answered.extend(asked.tools.into_iter().map(|(name, _)| (name, allowed)));
+                offer.answered.extend(asked.tools.into_iter().map(|(name, _)| (name, allowed)));
             }
             _ => return None,
         }
@@ -401,7 +404,7 @@ impl Run {
 
     /// It is to end before its time, and its open calls have. `late`: because its time was over.
     fn cut_off(&mut self, blocks: &[Block], late: bool) {
-        self.offer.asked = None;
+        self.offer = None;
         if let Some(turn) = self.turns.last_mut() {
             match &mut turn.said {
                 Said::Whole { .. } => {}

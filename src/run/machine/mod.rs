@@ -23,6 +23,7 @@ use fold::asked;
 use reasons::unknown_outcome;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::rc::Rc;
 
 /// What makes a run another's delegate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -495,7 +496,7 @@ pub struct Run {
     /// The name of the provider that is asked: the session's own, or one that has taken over; `None`: the one of all.
     pub on: Option<String>,
     /// What was asked and answered about tools that the provider runs.
-    pub offer: Offer,
+    pub(crate) offer: Option<Rc<Offer>>,
     /// When the model is asked again that has failed.
     pub again: Option<Again>,
     /// How often the provider was asked for the present answer.
@@ -531,7 +532,7 @@ impl Run {
             acted: false,
             adopted: false,
             on: None,
-            offer: Offer::default(),
+            offer: None,
             again: None,
             tries: 0,
             broke: None,
@@ -614,7 +615,7 @@ impl Run {
         if self.ended.is_some() || self.held || self.ending.is_some() {
             return false;
         }
-        let mut waits = self.offer.asked.is_some();
+        let mut waits = self.offer_asked().is_some();
         for call in self.calls() {
             match call.state {
                 _ if asked(call) => waits = true,
@@ -636,11 +637,25 @@ impl Run {
         questions
     }
 
+    /// What a person is asked about tools that the provider runs.
+    pub fn offer_asked(&self) -> Option<&OfferQuestion> {
+        self.offer.as_ref()?.asked.as_ref()
+    }
+
+    /// How often a person was asked that in it.
+    pub fn offer_questions(&self) -> u64 {
+        self.offer.as_ref().map_or(0, |offer| offer.questions)
+    }
+
     /// Whether a person has allowed that this tool of the provider is offered in it, or in one that works for it. `None`:
     /// nobody was asked.
     pub fn offers(&self, tool: &str) -> Option<bool> {
         let said = |run: &&Run| {
-            run.offer.answered.iter().rev().find(|(name, _)| name == tool).map(|(_, said)| *said)
+            run.offer
+                .iter()
+                .flat_map(|offer| offer.answered.iter().rev())
+                .find(|(name, _)| name == tool)
+                .map(|(_, said)| *said)
         };
         self.all().iter().find_map(said)
     }

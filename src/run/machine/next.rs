@@ -124,7 +124,7 @@ impl Run {
         if let Some((outcome, error)) = &self.ending {
             return Some(end(*outcome, error.as_ref().map(|error| error.code)));
         }
-        if self.offer.asked.is_some() {
+        if self.offer_asked().is_some() {
             return None;
         }
         let summed_up = match self.summaries.last().and_then(|summary| summary.run.ended.as_ref()) {

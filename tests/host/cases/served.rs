@@ -3,7 +3,7 @@
 use crate::support::desk::Desk;
 use lodger::error::Code;
 use lodger::harness::{Input, Notice};
-use lodger::model::{Answer, Block, Delta, DeltaKind, ServerCall, StopReason, Usage};
+use lodger::model::{Answer, Block, Decoder, Delta, DeltaKind, ServerCall, StopReason, Usage, Wire, served};
 use lodger::ports::{MemoryStore, Table};
 use lodger::session::replay;
 use serde_json::{Value, json};
@@ -481,4 +481,60 @@ fn what_a_person_said_counts_for_those_that_work_for_the_run() {
     desk.says("well");
     replays(&mut desk);
     assert!(!desk.stored(Table::Entries, "default").is_empty());
+}
+
+/// Recorded streams, which lie beside the repository: each call has its arguments and its end, each source its address.
+#[test]
+fn what_recordings_tell_of_a_providers_own_tools() {
+    let beside = || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures/streams");
+    let root = std::env::var_os("LODGER_FIXTURES").map_or_else(beside, Into::into);
+    for (file, wire, names, sources) in [
+        (
+            "anthropic/pyd-test_anthropic_code_execution_tool_stream.sse",
+            Wire::Anthropic,
+            &["bash_code_execution"][..],
+            0,
+        ),
+        ("anthropic/vercel-anthropic-web-fetch-tool.1.sse", Wire::Anthropic, &["web_fetch"], 1),
+        (
+            "openai-responses/vercel-azure-code-interpreter-tool.1.sse",
+            Wire::OpenAiResponses,
+            &["code_interpreter"],
+            0,
+        ),
+        (
+            "openai-responses/pyd-test_openai_include_raw_annotations_streaming.0.sse",
+            Wire::OpenAiResponses,
+            &["web_search", "web_search"],
+            1,
+        ),
+    ] {
+        let Ok(bytes) = std::fs::read(root.join(file)) else {
+            println!("skipped: {file} is not there");
+            continue;
+        };
+        let mut decoder = Decoder::new(wire);
+        let mut begun = Vec::new();
+        let mut sink = |delta: Delta<'_>| {
+            if delta.kind == DeltaKind::ServerCall {
+                begun.push(delta.text.to_owned());
+            }
+        };
+        decoder.push(&bytes, &mut sink).unwrap();
+        let mut answer = decoder.finish().unwrap();
+        assert_eq!(begun, names, "{file}");
+        served::tell(&mut answer, wire.served().unwrap());
+        let calls = answer.blocks.iter().filter_map(|block| match block {
+            Block::ServerCall(call) => Some(call),
+            _ => None,
+        });
+        for call in calls {
+            assert!(
+                !call.id.is_empty() && call.arguments != "{}" && call.done == Some(true),
+                "{file}: {call:?}"
+            );
+        }
+        let cited = answer.blocks.iter().filter(|block| matches!(block, Block::Cited(_))).count();
+        assert_eq!(cited, sources, "{file}");
+    }
 }
