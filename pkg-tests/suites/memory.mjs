@@ -9,19 +9,20 @@ export default function (test) {
 }
 
 const [ROW] = WIRES;
-const ofTool = (body) => JSON.stringify((body.messages ?? body.input).at(-1));
+const last = (body) => JSON.stringify((body.messages ?? body.input).at(-1));
 
 /** A server whose model calls what a message says (`call NAME {…}`), and else answers. */
 async function server(t) {
   let calls = 0;
   return t.wire(ROW, (body) => {
-    const [, name, args] = /call (\w+) (\{.*?\})\s*end/.exec(JSON.parse(ofTool(body)).content?.map?.(({ text }) => text).join("") ?? "") ?? [];
+    const [, name, args] = /call (\w+) (\{.*?\})\s*end/.exec(JSON.parse(last(body)).content?.map?.(({ text }) => text).join("") ?? "") ?? [];
     return ROW.wire.answer(name ? [{ tool: name, args: JSON.parse(args), id: ROW.id(++calls) }] : ["Fine."]);
   });
 }
 
 const start = (page, route, more = {}) => page.evaluate((config) => ws.startAgent(config), { provider: ROW.provider(route.base), memory: true, ...more });
 const say = (page, text) => page.evaluate(async (text) => (await (await ws.sendMessage(text)).result).outcome, text);
+const asked = (route) => JSON.parse(route.requests.at(-1).text);
 const texts = (page, options = {}) => page.evaluate(async (options) => (await ws.memory.list(options)).map(({ text }) => text), options);
 
 export function remembers(on) {
@@ -37,13 +38,12 @@ export function remembers(on) {
     await start(page, route);
     await page.evaluate(() => ws.clearConversation());
     await say(page, "What shall I cook?");
-    const last = route.requests.at(-1);
-    assert.match(ofTool(last.body), /earlier conversations.*Is allergic to nuts\./);
-    assert.doesNotMatch(JSON.stringify(last.body.system), /allergic/);
+    assert.match(last(asked(route)), /earlier conversations.*Is allergic to nuts\./);
+    assert.doesNotMatch(JSON.stringify(asked(route).system), /allergic/);
     const history = await page.evaluate(async () => T.plain(await ws.history()));
     assert.deepEqual(history[0].memories.map(({ text }) => text), ["Is allergic to nuts."]);
     await say(page, 'call recall {"query":"nuts"} end');
-    assert.match(ofTool(route.requests.at(-1).body), /tool_result.*Is allergic to nuts\./);
+    assert.match(last(asked(route)), /tool_result.*Is allergic to nuts\./);
     const [{ id, reads }] = await page.evaluate(async () => T.plain(await ws.memory.search("nuts")));
     assert.equal(reads, 1);
     // A person is asked before something is forgotten.
@@ -51,8 +51,8 @@ export function remembers(on) {
     await page.evaluate(async () => {
       globalThis.view = ws.view();
       view.subscribe(() => {});
-      await until(() => view.getSnapshot().pending.length > 0);
-      await ws.resolvePermission(view.getSnapshot().pending[0].requestId, "allow_once");
+      await until(() => (view.getSnapshot().permissions ?? []).length > 0);
+      await ws.resolvePermission(view.getSnapshot().permissions[0].requestId, "allow_once");
     });
     assert.equal(await ended, "completed");
     assert.deepEqual(await texts(page), []);
@@ -70,18 +70,18 @@ export function remembers(on) {
     assert.deepEqual(await page.evaluate(async () => (await ws.memory.list()).map(({ outside }) => outside)), [true]);
     await page.evaluate(() => ws.clearConversation());
     await say(page, "Hello.");
-    assert.doesNotMatch(JSON.stringify(route.requests.at(-1).body), /eve@example/);
+    assert.doesNotMatch(route.requests.at(-1).text, /eve@example/);
     await say(page, 'call recall {"query":"mail"} end');
-    assert.match(ofTool(route.requests.at(-1).body), /External.*eve@example/);
+    assert.match(last(asked(route)), /External.*eve@example/);
     // From here on what can send something out is asked about.
-    const asked = page.evaluate(async () => {
+    const question = page.evaluate(async () => {
       globalThis.view = ws.view();
       view.subscribe(() => {});
       await ws.sendMessage("call send_mail {} end");
-      await until(() => view.getSnapshot().pending.length > 0);
-      return view.getSnapshot().pending[0].reason;
+      await until(() => (view.getSnapshot().permissions ?? []).length > 0);
+      return view.getSnapshot().permissions[0].reason;
     });
-    assert.equal(await asked, "external_text");
+    assert.equal(await question, "external_text");
   });
 }
 
@@ -107,7 +107,7 @@ function account(on) {
     await openIn(other, host, { name: "other", pageTools: false });
     await start(other, route, { memory: { scope: "account" } });
     await say(other, "Hello.");
-    assert.match(ofTool(route.requests.at(-1).body), /Lives in Oslo/);
+    assert.match(last(asked(route)), /Lives in Oslo/);
     await page.evaluate(async () => { const { name } = ws; await ws.close(); await lodger.deleteWorkspace(name); });
     assert.deepEqual(await texts(other), ["Lives in Oslo."]);
     assert.deepEqual(await texts(other, { scope: "workspace" }), []);
