@@ -123,7 +123,7 @@ function normal(value) {
   });
   return JSON.parse(text
     .replace(/[0-9a-f]{64}/g, "hash")
-    .replace(/[0-9a-f]{24,40}/g, (id) => { if (!ids.has(id)) ids.set(id, `id${ids.size}`); return ids.get(id); })
+    .replace(/[0-9a-f]{24,40}|(?<=mem_)[0-9a-f]{12}/g, (id) => { if (!ids.has(id)) ids.set(id, `id${ids.size}`); return ids.get(id); })
     .replace(/\d{14}_[0-9a-f]{16}(_\d+)?/g, "time")
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z?/g, "time"));
 }
