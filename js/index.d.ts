@@ -7,7 +7,7 @@ import type { Commands } from "./commands.js";
 import type { EventRecord, HandoffRecord, ReceiptRecord, RunOutput, TaskRunRecord } from "./record.js";
 import type {
   Detail, FilePart, Loss, Message, MessageChunk, Notice, Page, PageLink, PageNode, PageVersion, PermissionRequest, PermissionResolved, Replay, RunPhase,
-  SearchHit, SessionChanged, SessionCompleted, SessionHit, SessionInterrupted, SessionSize, SessionStarted, SessionState, SessionsSnapshot, Snapshot, Status,
+  SearchHit, SessionChanged, SessionCompleted, SessionHit, SessionInterrupted, SessionSize, SessionStarted, SessionState, SessionsSnapshot, Snapshot, SourcePart, Status,
   Stored, TextPart, ThinkingPart, ToolCall, ToolCallPart, ToolDefinition, ToolResult, Usage, Verified, WaitResult,
 } from "./shapes.js";
 
@@ -488,6 +488,8 @@ export interface ModelFacts {
    * for all of its tokens.
    */
   long?: readonly number[];
+  /** Dollars for a thousand web searches of its provider's (`serverTools`). Absent: unknown, and not in the cost. */
+  search?: number;
   /**
    * All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured` (it is held to a schema by its provider's
    * own means). Absent: nobody knows. Without `tools` in it, a model is told of no tools.
@@ -501,6 +503,9 @@ export interface ModelFacts {
   /** The day it is retired, `YYYY-MM-DD`. */
   ends?: string;
 }
+
+/** A tool that the model's provider runs: its name, or what the provider's own API takes. What the provider calls a tool is a name too. */
+export type ServerTool = "web_search" | "web_fetch" | "code_execution" | "google_search" | "url_context" | "code_interpreter" | { type: string; [member: string]: unknown };
 
 export interface AgentConfig {
   /** Who answers. None, or one that lacks the key it needs: each run fails with `not_configured`. */
@@ -523,8 +528,18 @@ export interface AgentConfig {
   /** Not sent to a model of Anthropic's that thinks (`reasoning`): its API refuses one beside thinking. */
   temperature?: number;
   reasoning?: "off" | "low" | "medium" | "high";
-  /** Members of the request body, over ours. */
+  /** Members of the request body, over ours. Its `tools`, `plugins` and `include` come behind ours; `tools: null` leaves ours out. */
   providerOptions?: object;
+  /**
+   * Tools that the model's provider runs itself, beside the page's own: by name (`web_search`, `web_fetch`, `code_execution`), or as
+   * one item of the request's tools, `{ type, … }`, as the provider's API takes it. The newest plain type of a name is sent to Anthropic,
+   * OpenAI's Responses, xAI's and Google's; `web_search` to OpenRouter as its plugin. What a provider does not have is left out, and
+   * `agent:notice` (`server_tools`) tells it once a run. Their calls show as `tool-call` parts with `by: "provider"`, and what the answer has from
+   * where as `source` parts. What they bring counts as text from outside. Nobody can be asked when one of them runs: so where a
+   * conversation holds other text from outside, a person is asked before the request, once a run (`agent:permission-required`, with
+   * `reason: "external_text"`). Rules of `permissions` by their names count; `decide` is not asked.
+   */
+  serverTools?: readonly ServerTool[];
   /** How many model calls a run may make. Default 20. Where `budgets.run.turns` is smaller, that counts. */
   maxTurns?: number;
   /** How long a tool may take. Default 60,000. */
@@ -724,6 +739,8 @@ export interface Overrides {
   maxOutputTokens?: number | null;
   /** Stored, and read by every tab: one that holds a key by its name (`headers`, `…_token`, `api_key`) is refused (`invalid_config`). */
   providerOptions?: Record<string, unknown> | null;
+  /** Tools that the provider runs; `[]`: none. Stored, as `providerOptions` are. */
+  serverTools?: readonly ServerTool[] | null;
 }
 
 export interface SendOptions<S = unknown> extends Overrides {
@@ -839,7 +856,7 @@ export interface ErrorInfo {
   offline?: true;
 }
 
-export type Part = TextPart | ThinkingPart | FilePart | ToolCallPart;
+export type Part = TextPart | ThinkingPart | FilePart | ToolCallPart | SourcePart;
 
 /**
  * A store for user interfaces. Both functions are bound: give them to React's `useSyncExternalStore`, or use the view

@@ -6,11 +6,13 @@ export type JournalBlock =
   | [kind: "text" | "extra" | "raw", text: string]
   | [kind: "thinking", text: string, signature: string | null]
   | [kind: "tool_call", id: string, name: string, json: string]
+  | [kind: "server_call", id: string, name: string, json: string, result: string, done?: boolean]
+  | [kind: "cited", url: string, title: string, text: string, at: number[]]
   | [kind: "tool_result", id: string, name: string, text: string, isError: boolean]
   | [kind: "file", id: string, mediaType: string, name: string, size: number];
 
-/** Tokens: of the input, of the output, read from a cache, written to one, of reasoning. */
-export type JournalUsage = [number, number, number, number, number];
+/** Tokens: of the input, of the output, read from a cache, written to one, of reasoning. Then searches, where there were any. */
+export type JournalUsage = [number, number, number, number, number, number?];
 
 /** What had been used up; costs are nano-dollars, and `cost` is absent where not all of it is known. */
 export interface JournalSums {
@@ -192,6 +194,11 @@ export interface JournalEntries {
     /** The message's id. */
     message?: string;
   };
+  /** The run's model is told this beside the message, because it is relevant: what is remembered from earlier conversations. */
+  reminded: {
+    /** Of each memory its id and its text, in a list. */
+    memories?: unknown;
+  };
   /** The conversation fills the model's window. Of the results of tool calls before a place only what stands for them is sent from here on. */
   shortened: {
     /** The run of the place. */
@@ -225,6 +232,24 @@ export interface JournalEntries {
     instructions?: string;
     /** The name in `providers` of the provider that sums up; absent: that of the run. */
     on?: string;
+  };
+  /** A person is asked whether tools that the provider runs may be offered in this run: nobody can be asked when one of them runs, and it can carry words out. */
+  offer_asked: {
+    /** The id of the question. */
+    request: string;
+    /** The names of the tools, each with the SHA-256 of how it is offered. */
+    tools: unknown;
+    /** Why. */
+    reason: "policy" | "destructive" | "external_text" | "decide" | "unknown_outcome" | "definition_changed";
+    /** Where the text from outside comes from that the conversation holds, and that no such tool has brought. */
+    outside?: string[];
+  };
+  /** A person has answered. */
+  offer_answered: {
+    /** The id of the question. */
+    request: string;
+    /** What. */
+    answer: "allow_once" | "always_allow" | "deny";
   };
   /** The model is called. */
   called: {

@@ -129,13 +129,18 @@ export interface SessionChanged {
  * damaged, and so many more are `missing` of which nothing that is stored says the name. `kind: "files"`: these `files` of the
  * conversation are lost. Their ids are told once, the run goes on, and the model is told in their place. `kind: "compaction"`: the
  * model is sent less of the conversation from here on, `by` a summary, or by leaving out old results of tools. What `history()`
- * shows stays whole.
+ * shows stays whole. `kind: "server_tools"`: these `tools` are not offered in this run, and `because` says why; the run goes on
+ * without them.
  */
 export interface Notice {
   /** What it is about. */
-  kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost" | "files" | "compaction";
+  kind: "retry" | "fallback" | "offline" | "holder" | "damaged" | "storage_lost" | "files" | "compaction" | "server_tools";
   /** The files that are lost. */
   files?: string[];
+  /** The tools that are not offered. */
+  tools?: string[];
+  /** Why they are not. */
+  because?: "unsupported" | "not_allowed" | "name_taken";
   /** Which try of the answer comes. */
   attempt?: number;
   /** After how many milliseconds. */
@@ -199,16 +204,26 @@ export interface Message {
   /** Why its run has failed. */
   error?: ErrorInfo;
   /**
-   * Where the conversation was made shorter for the model in this run, the last one last: from then on it was sent a summary in place of what was
-   * said before. What is shown stays whole.
+   * Where the conversation was made shorter for the model in this run, the last one last: from then on it was sent a summary in
+   * place of what was said before. What is shown stays whole.
    */
   compactions?: Compaction[];
+  /** Of a person's message: what its model was told from memory beside it. */
+  memories?: MemoryTold[];
   /**
    * Of a message that was edited, and of an answer that was made anew: the ids of all versions, the oldest first, this one
    * included. An edited message's answer begins versions of its own. `history({ version })` shows the conversation with an older
    * one. Where a failed run was gone on with, the first of its answers stands for all of them.
    */
   versions?: string[];
+}
+
+/** Something from memory that was told beside a message. */
+export interface MemoryTold {
+  /** Its id. */
+  id: string;
+  /** What was remembered then. */
+  text: string;
 }
 
 /** A place where a conversation was made shorter for its model. */
@@ -297,6 +312,34 @@ export interface ToolCallPart {
   error?: ErrorInfo;
   /** What the tool gave as files, in its order. */
   files?: FilePart[];
+  /**
+   * `provider`: the model's provider has run it (`serverTools`). `result` is what it gave in short; nobody was asked, and no event
+   * tells of it.
+   */
+  by?: "provider";
+}
+
+/** Where an answer has something from, as its provider says. It stands behind all that its model has said then. */
+export interface SourcePart {
+  type: "source";
+  /** The address; of `http:` or `https:`. */
+  url: string;
+  /** What it is called, or its address. */
+  title: string;
+  /** What is taken from there, word for word. */
+  citedText?: string;
+  /** What of the message has it from there. */
+  at?: SourcePlace;
+}
+
+/** A place in a message. */
+export interface SourcePlace {
+  /** Which of its parts, from 0. */
+  part: number;
+  /** From where on in its text, in UTF-16 units; absent: all of it. */
+  start?: number;
+  /** Up to where. */
+  end?: number;
 }
 
 /**
@@ -315,10 +358,12 @@ export interface Usage {
   cacheWriteTokens?: number;
   /** How much of the output was reasoning. */
   reasoningTokens?: number;
+  /** How often the provider has searched the web, as it bills that. */
+  searches?: number;
   /**
-   * Dollars, by the prices known when each answer came (`AgentConfig.models`). Absent where one of the answers has no known price:
-   * the sum would be too low. What it does not know of: discounts, taxes, fees for tools the provider runs, and caches paid for an
-   * hour.
+   * Dollars, by the prices known when each answer came (`AgentConfig.models`), with the fee for web searches where that is known.
+   * Absent where one of the answers has no known price: the sum would be too low. What it does not know of: discounts, taxes,
+   * other fees for tools the provider runs, and caches paid for an hour.
    */
   cost?: number;
 }
@@ -511,6 +556,28 @@ export interface SearchHit {
   snippet: string;
   /** How well it fits; the best has the most. */
   score: number;
+}
+
+/** Something that is remembered. */
+export interface Memory {
+  /** Its id. */
+  id: string;
+  /** What is remembered. */
+  text: string;
+  /** How important that is, from 0 to 1. */
+  importance: number;
+  /** Words under which it is found besides. */
+  tags: string[];
+  /** When it was made. */
+  createdAt: number;
+  /** When its text, importance or tags were changed last. */
+  updatedAt: number;
+  /** When a model has read it last. */
+  readAt?: number;
+  /** How often a model has read it. */
+  reads: number;
+  /** It was made of text from outside. */
+  outside?: boolean;
 }
 
 /** What a page links to. */

@@ -211,7 +211,7 @@ pub fn signed_row(value: &str, signatures: &[String]) -> String {
 /// How sure a commit must be before it counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// Handed to the operating system: survives the death of the tab and the browser.
+    /// Handed to the operating system: survives the death of the tab and the browser (but for a fault of Chromium: decision 121).
     #[default]
     Relaxed,
     /// Flushed to the disk: survives the loss of power.

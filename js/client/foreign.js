@@ -54,7 +54,7 @@ export function fromForeign(messages) {
 
 /** Whether it is a `Message` of ours: its tool calls have a `tool`, and its thinking is called that. */
 const isOurs = ({ parts, content }) =>
-  Array.isArray(parts) && content === undefined && parts.every((part) => isObject(part) && (part.type === "text" ? part.state === undefined : part.type === "thinking" || (part.type === "tool-call" && "tool" in part) || (part.type === "file" && "fileId" in part)));
+  Array.isArray(parts) && content === undefined && parts.every((part) => isObject(part) && (part.type === "text" ? part.state === undefined : part.type === "thinking" || part.type === "source" || (part.type === "tool-call" && "tool" in part) || (part.type === "file" && "fileId" in part)));
 
 function refuse(at, what, hint = "Leave it out, or give what it says as text.") {
   throw failure("invalid_arguments", `${at} ${what}.`, hint);

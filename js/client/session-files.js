@@ -235,6 +235,8 @@ function written(part) {
       return ["Thinking:", "", ...said(part.text)];
     case "file":
       return [`File: ${inLine(part.filename ?? part.fileId)} (${inLine(part.mediaType)}, ${part.size} bytes${part.gone ? ", lost" : ""})`];
+    case "source":
+      return [`Source: ${inLine(part.title)} (${inLine(part.url)})`];
     case "tool-call":
       return [`Tool call: ${inLine(part.tool)} (${part.status})`, "", ...fenced(part.arguments), ...(part.error ? ["", `Error: ${inLine(part.error.message)}`] : "result" in part ? ["", ...fenced(part.result)] : []), ...(part.files ?? []).flatMap((file) => ["", ...written(file)])];
     default:

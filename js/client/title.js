@@ -31,7 +31,7 @@ export function titled(ws, holds) {
     if (display_name || more.length || !said || !answer) return;
     const { provider, model } = config ?? {};
     const { text } = await ws.sessions.runOnce("Give this conversation its title.", {
-      context: `${textOf(said)}\n\n---\n\n${textOf(answer)}`, instructions: INSTRUCTIONS, tools: [], ...(provider && { provider }), ...(model && { model }),
+      context: `${textOf(said)}\n\n---\n\n${textOf(answer)}`, instructions: INSTRUCTIONS, tools: [], serverTools: [], ...(provider && { provider }), ...(model && { model }),
     });
     const title = titleIn(text);
     if (title && !(await now()).display_name) await ws.sessions.rename(session, title);

@@ -19,7 +19,7 @@ const OURS = {
 const TIMEOUTS = ["connectMs", "firstByteMs", "silenceMs", "runMs"];
 /** The members of a configuration, by where they stand; a test holds them against `index.d.ts`. */
 const CONFIG = {
-  "": ["provider", "providers", "fallback", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions", "maxTurns", "toolTimeoutMs", "maxParallelTools", "capabilities", "processType", "permissions", "budgets", "skills", "models", "archive", "retry", "compaction", "memory", "title", "resume", "ifRunning"],
+  "": ["provider", "providers", "fallback", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions", "serverTools", "maxTurns", "toolTimeoutMs", "maxParallelTools", "capabilities", "processType", "permissions", "budgets", "skills", "models", "archive", "retry", "compaction", "memory", "title", "resume", "ifRunning"],
   provider: ["kind", "preset", "apiKey", "auth", "headers", "credentials", "fetch", "baseUrl", "allowHttp", "apiVersion", "model", "timeouts", "stream"],
   "provider.timeouts": TIMEOUTS,
   permissions: ["default", "tools", "capabilities", "decide", "timeoutMs"],
@@ -38,7 +38,7 @@ const BY_PROVIDER = "providerOptions takes what one provider has, by the name in
 const WAYS = { tools: "tools.register gives the agent its tools", messages: "sessions.launch({ messages }) begins with a conversation", onFinish: "listen to agent:session-completed", onChunk: "listen to agent:message-chunk", onError: "listen to agent:error", abortSignal: "sendMessage takes a signal", prompt: "sendMessage sends what a person says", maxRetries: "a call that fails is made again three times; retry: { cut: false } leaves out cut answers" };
 for (const name of ["topP", "top_p", "topK", "top_k", "seed", "toolChoice", "tool_choice", "stopSequences", "frequencyPenalty", "presencePenalty"]) WAYS[name] = BY_PROVIDER;
 /** What sessions and messages may have otherwise. */
-const OVERRIDES = ["provider", "model", "instructions", "tools", "reasoning", "temperature", "maxOutputTokens", "providerOptions"];
+const OVERRIDES = ["provider", "model", "instructions", "tools", "reasoning", "temperature", "maxOutputTokens", "providerOptions", "serverTools"];
 const MESSAGE = ["sessionId", "signal", "context", "trusted", "idempotencyKey", "whenBusy", "replaces", "schema", "text", "files", "metadata", ...OVERRIDES];
 const MEMBERS = {
   sendMessage: MESSAGE, regenerate: MESSAGE, "sessions.prompt": MESSAGE, "sessions.runOnce": MESSAGE,

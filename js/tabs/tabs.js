@@ -179,7 +179,7 @@ export class Tabs {
   #toHolder(entry) {
     const { id, name, args, files } = entry.message;
     // What a session or a message has otherwise goes to the holder as well.
-    const held = name === "configureAgent" ? args : { providerOptions: [args.providerOptions, args.config?.providerOptions] };
+    const held = name === "configureAgent" ? args : { providerOptions: [args.providerOptions, args.serverTools, args.config?.providerOptions, args.config?.serverTools] };
     if (hasKeys(held)) return this.#replied({ t: "reply", id, error: KEYS });
     entry.to = this.#holder.epoch;
     entry.tries++;
@@ -720,8 +720,8 @@ const repeats = ({ name, args }) => AGAIN.includes(name) || (KEYED.includes(name
 const OPEN = ["kind", "preset", "auth", "credentials", "allowHttp", "apiVersion", "model", "timeouts", "stream"];
 
 /** Whether a provider says more than that, or anything beside it may: any script of the origin hears what tabs say to each other. */
-const hasKeys = ({ provider, providers, providerOptions, models, ...others }) =>
-  isSecret([providerOptions, models]) || namesKey(others) || [provider, ...Object.values(providers ?? {})].some((one) =>
+const hasKeys = ({ provider, providers, providerOptions, serverTools, models, ...others }) =>
+  isSecret([providerOptions, serverTools, models]) || namesKey(others) || [provider, ...Object.values(providers ?? {})].some((one) =>
     Object.entries(one ?? {}).some(([name, value]) => value != null && (OPEN.includes(name) ? name !== "model" && isSecret(value) : name !== "baseUrl" || mayHoldKey(String(value)))),
   );
 
@@ -750,4 +750,4 @@ const changed = (config, patch) => Object.fromEntries(Object.entries({ ...config
 const ANSWERS = ["provider", "providers", "fallback", "model", "models", "providerOptions"];
 
 /** What was changed, as other tabs hear of it: neither functions, which stay in their tab, nor what may hold a key, nor (`provides`) another provider and what goes with it. */
-const told = (changes, provides) => Object.fromEntries(Object.entries(changes).filter(([name, value]) => !(provides && ANSWERS.includes(name)) && !(name === "providerOptions" && hasKeys({ [name]: value })) && !JSON.stringify(value)?.includes('"$fn"')));
+const told = (changes, provides) => Object.fromEntries(Object.entries(changes).filter(([name, value]) => !(provides && ANSWERS.includes(name)) && !(["providerOptions", "serverTools"].includes(name) && hasKeys({ [name]: value })) && !JSON.stringify(value)?.includes('"$fn"')));

@@ -57,6 +57,11 @@ both("the members and their arguments cross by name", async (open) => {
   await w.pages.backlinks("s");
   await w.pages.outgoingLinks("s");
   await w.pages.versions("s", { limit: 1 });
+  await w.memory.list({ limit: 1 });
+  await w.memory.search("q", { scope: "account" });
+  await w.memory.add({ text: "t" });
+  await w.memory.update("mem_1", { importance: 1 });
+  await w.memory.remove("mem_1");
   await w.keys.set("anthropic", "sk-1");
   await w.keys.remove("anthropic");
   await w.keys.list();
@@ -88,6 +93,11 @@ both("the members and their arguments cross by name", async (open) => {
     ["pages.backlinks", { slug: "s" }],
     ["pages.outgoingLinks", { slug: "s" }],
     ["pages.versions", { limit: 1, slug: "s" }],
+    ["memory.list", { limit: 1 }],
+    ["memory.search", { scope: "account", query: "q" }],
+    ["memory.add", { text: "t" }],
+    ["memory.update", { importance: 1, id: "mem_1" }],
+    ["memory.remove", { id: "mem_1" }],
     ["keys.set", { provider: "anthropic", key: "sk-1" }],
     ["keys.remove", { provider: "anthropic" }],
     ["keys.list", {}],

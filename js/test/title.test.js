@@ -47,7 +47,7 @@ test("a session is asked about once, by its own provider, without tools", async 
   const { context, instructions, ...rest } = seen.asked[0];
   assert.match(context, /Find a kettle[^]*Here\./);
   assert.match(instructions, /title alone/);
-  assert.deepEqual(rest, { tools: [], provider: "spare", model: "m" });
+  assert.deepEqual(rest, { tools: [], serverTools: [], provider: "spare", model: "m" });
 });
 
 test("a conversation is asked about after its first answer, also where a run failed or was stopped before", async () => {

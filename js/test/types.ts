@@ -254,6 +254,18 @@ export async function use(): Promise<void> {
   for (const { session, messageId, excerpt } of await ws.sessions.search("kettle", { signal: new AbortController().signal })) void [session.id, messageId?.trim(), excerpt?.trim()];
   const own: SessionState = await ws.sessions.configure("side", { model: "m", provider: null, tools: [], reasoning: "low", temperature: 0.2, maxOutputTokens: 9, instructions: "Be brief.", providerOptions: { top_k: 1 } });
   void own;
+  await ws.startAgent({ serverTools: ["web_search", "google_search", { type: "web_search_20260209", name: "web_search", max_uses: 3 }] });
+  await ws.sessions.configure("side", { serverTools: null });
+  await ws.sendMessage({ text: "a" }, { serverTools: [] });
+  // @ts-expect-error no provider has it
+  await ws.startAgent({ serverTools: ["websearch"] });
+  // @ts-expect-error an object says which it is
+  await ws.startAgent({ serverTools: [{ name: "web_search" }] });
+  for (const part of (await ws.history()).flatMap(({ parts }) => parts)) {
+    if (part.type === "source") void [part.url.trim(), part.title.trim(), part.citedText?.trim(), part.at?.part.toFixed(), part.at?.start?.toFixed()];
+    if (part.type === "tool-call") void (part.by === "provider");
+  }
+  ws.addEventListener("agent:notice", ({ detail }) => void (detail.kind === "server_tools" && detail.because === "unsupported" && detail.tools?.join()));
   // @ts-expect-error a session has no function for its instructions: they are stored
   await ws.sessions.configure("side", { instructions: () => "x" });
   // @ts-expect-error a number of turns is the agent's

@@ -7,6 +7,7 @@ import http from "node:http";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { extended } from "../lib/browser.mjs";
+import { launch as puppet } from "../lib/puppets.mjs";
 import { consumer, exists, files, ROOT, sh, WORK } from "../lib/package.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -300,10 +301,36 @@ export default function (test) {
     await buy(page, route);
   });
 
-  test("an extension: the panel of its guide, and what it keeps", async (t) => {
+  let panel;
+  /** The folder of the extension of its guide, built once. */
+  const ofGuide = (t) => (panel ??= (async () => {
     const dir = await consumer(t.env.pkg, "built-by-panel", ["extension", "panel"]);
     await sh(vite("vite")[0], [...viteBuild("vite").slice(1)], { cwd: dir, env: environment("production"), timeout: 240_000 });
-    const [context, root] = await extended(t, dir);
+    return dir;
+  })());
+
+  // By Puppeteer, because Playwright gives no page of a side panel. The other tests have it in a tab.
+  test("an extension: a press of its action opens the panel of its guide beside the page", async (t) => {
+    const browser = await puppet("chromium", { enableExtensions: [await ofGuide(t)], pipe: true });
+    t.after(() => browser.close());
+    await browser.waitForTarget((target) => target.type() === "service_worker");
+    const [beside] = await browser.pages();
+    await beside.goto(`${t.env.site.url}/blank.html`);
+    const [extension] = (await browser.extensions()).values();
+    const opened = browser.waitForTarget((target) => target.url().endsWith("/dist/index.html"));
+    await extension.triggerAction(beside);
+    const page = await (await opened).asPage();
+    page.on("pageerror", (error) => t.errors.push(String(error?.stack ?? error)));
+    await page.locator("#send:enabled").click();
+    await page.locator("::-p-text(Allow)").click();
+    await page.waitForFunction(() => document.querySelector("#log").textContent.includes("saved as note 1"), { polling: 50 });
+    const contexts = await page.evaluate(() => chrome.runtime.getContexts({ contextTypes: ["SIDE_PANEL", "TAB"] }));
+    assert.deepEqual(contexts.map(({ contextType, documentUrl }) => [contextType, documentUrl]), [["SIDE_PANEL", page.url()]]);
+    assert.equal(await beside.evaluate(() => document.visibilityState), "visible");
+  });
+
+  test("an extension: the panel of its guide, and what it keeps", async (t) => {
+    const [context, root] = await extended(t, await ofGuide(t));
     const page = await context.newPage();
     await page.goto(`${root}dist/index.html`);
     await page.click("#send:enabled");

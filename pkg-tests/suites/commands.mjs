@@ -260,6 +260,12 @@ const STEPS = [
   ["pages.delete", (ws) => ws.pages.delete("caves"), (ws) => ws.pages.tree()],
   ["pages.trash", (ws) => ws.pages.trash()],
   ["pages.restore", (ws) => ws.pages.restore("caves"), (ws) => ws.pages.tree()],
+  // ---- memory
+  ["memory.add", (ws) => ws.memory.add({ text: "Lives in Oslo.", tags: ["place"] }), (ws) => ws.memory.list()],
+  ["memory.list", (ws) => ws.memory.list({ limit: 1 })],
+  ["memory.search", (ws) => ws.memory.search("Oslo")],
+  ["memory.update", async (ws) => ws.memory.update((await ws.memory.list())[0].id, { importance: 0.9 }), (ws) => ws.memory.list()],
+  ["memory.remove", async (ws) => ws.memory.remove((await ws.memory.list())[0].id), (ws) => ws.memory.list()],
 
   // ---- keys
   ["keys.set", (ws) => ws.keys.set("anthropic", "sk-ant-test-0123456789"), (ws) => ws.keys.list()],

@@ -39,16 +39,17 @@ function module(test) {
       const ws = await lodger.openWorkspace("w");
       const names = (o) => { const found = new Set(); for (let p = o; p && p !== Object.prototype && p !== EventTarget.prototype; p = Object.getPrototypeOf(p)) Object.getOwnPropertyNames(p).forEach((n) => found.add(n)); found.delete("constructor"); return [...found].sort(); };
       const error = await ws.history({ limit: "x" }).catch((e) => e);
-      return { module: Object.keys(lodger).sort(), same: lodger.default === lodger.init, workspace: names(ws), tools: names(ws.tools), pages: names(ws.pages), keys: names(ws.keys), sessions: names(ws.sessions), queue: names(ws.queue), view: names(ws.view()), isTarget: ws instanceof EventTarget,
+      return { module: Object.keys(lodger).sort(), same: lodger.default === lodger.init, workspace: names(ws), tools: names(ws.tools), pages: names(ws.pages), keys: names(ws.keys), memory: names(ws.memory), sessions: names(ws.sessions), queue: names(ws.queue), view: names(ws.view()), isTarget: ws instanceof EventTarget,
         error: [error instanceof lodger.LodgerError, error instanceof Error, error.name] };
     });
     assert.deepEqual(seen.module, ["LodgerError", "default", "deleteWorkspace", "init", "invoke", "openWorkspace"]);
     assert.equal(seen.same, true);
     assert.equal(seen.isTarget, true);
-    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "compact", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "name", "pages", "queue", "regenerate", "removeMessage", "resolvePermission", "resume", "run", "sendMessage",
+    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "compact", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "memory", "name", "pages", "queue", "regenerate", "removeMessage", "resolvePermission", "resume", "run", "sendMessage",
       "sessions", "setOperator", "startAgent", "status", "stopAgent", "storage", "switchTo", "tools", "view", "wait"]);
     assert.deepEqual(seen.tools, ["definitions", "execute", "grants", "register", "resolve", "revoke", "unregister"]);
     assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
+    assert.deepEqual(seen.memory, ["add", "list", "remove", "search", "update"]);
     assert.deepEqual(seen.keys, ["list", "models", "remove", "set", "validate"]);
     assert.deepEqual(seen.sessions, ["activity", "archive", "attach", "bench", "configure", "events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "markRead", "output", "play", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "salvage", "search", "status", "stop", "task", "undoRemove", "verify", "view"]);
     assert.deepEqual(seen.queue, ["edit", "release", "remove"]);
@@ -162,6 +163,7 @@ function module(test) {
       past: (ws) => ws.sessions.journal("default"),
       carry: async (ws) => (await ws.sessions.export("default")).size > 0,
       // A run is at work, so nothing is summed up.
+      memory: (ws) => ws.memory.list(),
       compaction: (ws) => ws.compact().catch((error) => { if (error.code !== "busy") throw error; }),
     };
     const there = (await fs.readdir(path.join(t.env.pkg.dir, "rooms"))).map((file) => file.split(".")[0]);

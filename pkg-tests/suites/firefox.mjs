@@ -14,12 +14,14 @@ import { attacks } from "./attacks.mjs";
 import { foreign } from "./bundlers.mjs";
 import { busy, first, made } from "./carry.mjs";
 import { byHand, onAnthropic } from "./compaction.mjs";
+import { remembers } from "./memory.mjs";
 import { clock, partial } from "./contract.mjs";
 import { headGone } from "./damage.mjs";
 import { sample } from "./injection.mjs";
 import { betweenTabs } from "./keys.mjs";
 import { small, tabs, usual } from "./limits.mjs";
 import { bound, cut, destinations, emptied, explained, grants, origins } from "./permission.mjs";
+import * as served from "./served.mjs";
 import { hidden, records } from "./sessions.mjs";
 
 // They share a Firefox.
@@ -29,7 +31,8 @@ export default function (test) {
   const on = (title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options });
   onBothHosts(on, viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, first, made, busy, headGone, foreign);
   onBothHosts(on, explained, grants, small, tabs, partial, hidden, records);
-  onBothHosts(on, onAnthropic, byHand);
+  onBothHosts(on, onAnthropic, byHand, remembers);
+  onBothHosts(on, served.onAnthropic, served.asksOnce);
   clock(on);
 }
 

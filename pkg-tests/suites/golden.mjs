@@ -1,8 +1,8 @@
 // Databases that earlier versions of the package have written (`data/golden/`): this one opens each of them, loses nothing, and
-// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes seven, as this package leaves them in this browser.
+// goes on with all that was under way. `LODGER_GOLDEN=NAME` writes eight, as this package leaves them in this browser.
 // `NAME-over` has weeks that are over, `NAME-tools` tools and people, `NAME-trouble` failures, queue and bench. `NAME-kept` has
 // what was cleared, archived or lost. `NAME-turned` has settings of sessions and messages, versions that are the conversation again,
-// and messages that were removed. `NAME-long` is longer than its model's window. `NAME-open` is of a page that died at work.
+// and messages that were removed. `NAME-long` is longer than its model's window. In `NAME-served` a provider has searched. `NAME-open` is of a page that died at work.
 //
 // Whatever a page was at when it died is raw rows in the file: another page reads them, and opens them only then. A key that
 // signs cannot be taken out of a browser, so what it has signed is `unverifiable` afterwards.
@@ -11,7 +11,7 @@ import { crasher } from "../lib/crash.mjs";
 import { dump, goldens, read, restore, write } from "../lib/golden.mjs";
 
 /** Who writes the databases, and with the page tools or without. */
-const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], turned: [turned, false], long: [long, false], open: [open, false] };
+const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], turned: [turned, false], long: [long, false], served: [served, false], memories: [memories, false], open: [open, false] };
 const DATABASE = "lodger:golden";
 
 export default function (test) {
@@ -144,7 +144,7 @@ async function begin() {
   globalThis.rec = T.record();
   equip();
   await ws.startAgent({
-    provider: model("golden"), providers: { spare: model("spare"), wire: wire(), closed: wire(403), slow: wire(429), small: model("small") }, fallback: ["spare"],
+    provider: model("golden"), providers: { spare: model("spare"), wire: wire(), closed: wire(403), slow: wire(429), small: model("small"), search: wire(200, true) }, fallback: ["spare"],
     models: { custom: { golden: { price: [1, 2] }, small: { context: 2_600, output: 300 } } }, processType: "Orchestrator", permissions: { tools: { charge: "ask", wipe: "deny" } },
   });
 }
@@ -175,14 +175,20 @@ function held(signal) {
 }
 
 /** A provider over HTTP, which refuses the first key that it is given, and answers the second with this status. */
-function wire(status = 200) {
+function wire(status = 200, searches = false) {
   const event = (data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
   const block = (index, content_block, ...deltas) => [{ type: "content_block_start", index, content_block }, ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })), { type: "content_block_stop", index }];
   const answer = [
     { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-6", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 12, output_tokens: 1 } } },
     ...block(0, { type: "thinking", thinking: "", signature: "" }, { type: "thinking_delta", thinking: "A wire." }, { type: "signature_delta", signature: "c2lnbmVk" }),
-    ...block(1, { type: "text", text: "" }, { type: "text_delta", text: "By the wire." }),
-    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 7 } }, { type: "message_stop" },
+    ...(searches
+      ? [
+          ...block(1, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }, { type: "input_json_delta", partial_json: '{"query":"hours of the shop"}' }),
+          ...block(2, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url: "https://shop.example/", title: "The shop, ünïcödé", encrypted_content: "c2VhbGVk" }] }),
+          ...block(3, { type: "text", text: "" }, { type: "citations_delta", citation: { type: "web_search_result_location", url: "https://shop.example/", title: "The shop, ünïcödé", cited_text: "till six", encrypted_index: "c2VhbGVk" } }, { type: "text_delta", text: "Till six." }),
+        ]
+      : block(1, { type: "text", text: "" }, { type: "text_delta", text: "By the wire." })),
+    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 7, ...(searches && { server_tool_use: { web_search_requests: 1 } }) } }, { type: "message_stop" },
   ];
   const refusal = (status, type) => new Response(JSON.stringify({ type: "error", error: { type, message: "not now" } }), { status, headers: { "content-type": "application/json", "retry-after": "100" } });
   return {
@@ -441,6 +447,26 @@ async function long() {
   await run("long", "And now?");
   const kinds = (await ws.sessions.journal("long", { limit: 1_000 })).map(({ type }) => type);
   for (const kind of ["shortened", "compacting"]) if (!kinds.includes(kind)) throw new Error(`nothing was ${kind}`);
+  return {};
+}
+
+/** A provider has searched, after a person has always allowed it. */
+async function served() {
+  ws.addEventListener("agent:permission-required", ({ detail }) => detail.respond("always_allow"));
+  await ws.sessions.launch({ id: "served", provider: "search", serverTools: ["web_search"] });
+  await run("served", "When do they close?", { context: "The page of the shop." });
+  const kinds = (await ws.sessions.journal("served", { limit: 1_000 })).map(({ type }) => type);
+  for (const kind of ["offer_asked", "offer_answered"]) if (!kinds.includes(kind)) throw new Error(`nothing is ${kind}`);
+  return {};
+}
+
+/** A run was told what is remembered. */
+async function memories() {
+  await ws.configureAgent({ memory: true });
+  await ws.memory.add({ text: "Lives in Oslo.", tags: ["place"], importance: 0.9 });
+  await run("default", "Where do I live?");
+  const kinds = (await ws.sessions.journal("default", { limit: 1_000 })).map(({ type }) => type);
+  if (!kinds.includes("reminded")) throw new Error("nothing was reminded");
   return {};
 }
 

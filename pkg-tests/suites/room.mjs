@@ -267,7 +267,7 @@ const account = `{ skills: [${JSON.stringify(skill)}] }`;
 
 /** What only reads, or changes what no disk has. */
 const READS = [
-  "result", "history", "watch", "file", "wait", "tools.register", "tools.unregister", "tools.grants", "pages.read", "pages.tree", "pages.search", "pages.trash", "pages.backlinks", "pages.outgoingLinks", "pages.versions", "setOperator",
+  "result", "history", "watch", "file", "wait", "tools.register", "tools.unregister", "tools.grants", "pages.read", "pages.tree", "pages.search", "pages.trash", "pages.backlinks", "pages.outgoingLinks", "pages.versions", "memory.list", "memory.search", "setOperator",
   "sessions.status", "sessions.list", "activeRuns", "sessions.journal", "sessions.events", "sessions.receipts", "sessions.handoffs", "sessions.task", "sessions.left", "sessions.export", "sessions.replay", "sessions.activity", "sessions.output", "sessions.attach", "sessions.verify",
   "keys.list", "keys.look", "keys.validate", "keys.models", "settings", "storage", "persist",
 ];
@@ -308,6 +308,9 @@ const PATHS = {
   "compact": { act: async (ws) => (await ws.compact()).result.then(({ error }) => { if (error) throw error; }) },
   "interrupt": { before: (ws, s) => s.says("default", "hold"), act: async (ws) => { const [{ runId }] = (await ws.history()).slice(-1); ws.interrupt({ runId }); const { error } = await ws.wait(runId); if (error?.code === "quota_exceeded") throw error; }, reports: true },
   "resume": { before: async (ws) => { await (await ws.sendMessage("fail")).result; }, act: (ws) => ws.resume() },
+  "memory.add": { act: (ws) => ws.memory.add({ text: "More." }) },
+  "memory.update": { before: async (ws, s) => { s.memory = (await ws.memory.add({ text: "One." })).id; }, act: (ws, s) => ws.memory.update(s.memory, { text: "Other." }) },
+  "memory.remove": { before: async (ws, s) => { s.memory = (await ws.memory.add({ text: "Two." })).id; }, act: (ws, s) => ws.memory.remove(s.memory) },
   "switchTo": { before: async (ws, s) => { await ws.run("One."); s.old = (await ws.history()).at(-2).id; await ws.run("Another.", { replaces: s.old }); }, act: (ws, s) => ws.switchTo(s.old) },
   "removeMessage": { act: removeFirst },
   "removeMessage, without an agent": { idle: true, act: removeFirst },

@@ -1,7 +1,7 @@
 //! What all workspaces of one origin share: their account's skills, and memories of that scope.
 //!
 //! Promises: who has none to give makes no database. A connection is held no longer than one exchange. Leaves to
-//! others: what a skill is, and which one counts (`prompt/`); what a memory is (`memory/`).
+//! others: what a skill is, which one counts (`prompt/`), and what a memory is (`memory/`).
 
 use super::env::{self, Scope};
 use super::store::{self, Store};

@@ -76,11 +76,13 @@ fn of_config(config: &Value) -> Rooms {
         config.get("provider").into_iter().chain(named.into_iter().flat_map(|named| named.values()));
     // It goes on with what another tab has left.
     let takes_over = config.get("ifRunning").and_then(Value::as_str) == Some("takeover");
-    let skills = config.get("skills").is_some_and(|skills| !skills.is_null());
+    let has = |name: &str| config.get(name).is_some_and(|given| !given.is_null());
+    // Its options may name tools that a provider runs, too.
+    let past = takes_over || has("serverTools") || has("providerOptions");
     let remembers =
         config.get("memory").is_some_and(|memory| memory.is_object() || *memory == Value::Bool(true));
     let memory = if remembers { Rooms::of(Room::Pages).and(Rooms::of(Room::Memory)) } else { Rooms::NONE };
-    let mut rooms = Rooms::given(takes_over, Room::Past).and(Rooms::given(skills, Room::More)).and(memory);
+    let mut rooms = Rooms::given(past, Room::Past).and(Rooms::given(has("skills"), Room::More)).and(memory);
     for provider in providers {
         let text = |name: &str| provider.get(name).and_then(Value::as_str).unwrap_or_default();
         rooms = rooms.and(Wire::rooms_of(text("kind"), text("preset")));

@@ -81,6 +81,7 @@ impl Harness {
         if room == Room::Compaction {
             self.runner.help_came(&mut self.core, result.is_ok());
         }
+        self.runner.past |= room == Room::Past && result.is_ok();
         let Err(why) = result else {
             self.doors.here = self.doors.here.and(it);
             return;

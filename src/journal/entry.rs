@@ -14,10 +14,13 @@ use super::words::{
     StoppedBy, Verdict, Word, Words,
 };
 use crate::error::ErrorInfo;
+use crate::json::items;
 use crate::list::Listed;
-use crate::model::{Block, File, StopReason, Usage};
+use crate::model::{Block, Cited, File, ServerCall, StopReason, Usage};
 use crate::object::Object;
+use crate::rooms::{Room, enter};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// Where an entry comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +84,7 @@ impl Sums {
             (&mut sum.cache_read_tokens, usage.cache_read_tokens),
             (&mut sum.cache_write_tokens, usage.cache_write_tokens),
             (&mut sum.reasoning_tokens, usage.reasoning_tokens),
+            (&mut sum.searches, usage.searches),
         ] {
             *sum = sum.saturating_add(more);
         }
@@ -408,6 +412,25 @@ entries! {
             instructions: Option<String>,
             /// The name in `providers` of the provider that sums up; absent: that of the run.
             on: Option<String>,
+        }
+        /// A person is asked whether tools that the provider runs may be offered in this run: nobody can be asked when one of
+        /// them runs, and it can carry words out.
+        Input OfferAsked = "offer_asked" {
+            /// The id of the question.
+            request: String,
+            /// The names of the tools, each with the SHA-256 of how it is offered.
+            tools: Value,
+            /// Why.
+            reason: Word<AskReason>,
+            /// Where the text from outside comes from that the conversation holds, and that no such tool has brought.
+            outside: Outside,
+        }
+        /// A person has answered.
+        Input OfferAnswered = "offer_answered" {
+            /// The id of the question.
+            request: String,
+            /// What.
+            answer: Word<Answer>,
         }
         /// The model is called.
         Decision Called = "called" {
@@ -767,12 +790,18 @@ impl Field for Usage {
             self.cache_read_tokens,
             self.cache_write_tokens,
             self.reasoning_tokens,
+            self.searches,
         ];
-        Some(counts.as_slice().into())
+        // Most have none, and earlier versions did not count them.
+        let told = if self.searches == 0 { 5 } else { 6 };
+        Some(counts.get(..told).unwrap_or_default().into())
     }
     fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        let searches = value.and_then(|counts| counts.get(5));
+        let searches = searches.map_or(0, |count| u64::get(Some(count), whole));
         let mut count = |n: usize| u64::get(value.and_then(|counts| counts.get(n)), whole);
         Usage {
+            searches,
             input_tokens: count(0),
             output_tokens: count(1),
             cache_read_tokens: count(2),
@@ -869,6 +898,14 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             }
             Block::Extra(members) => ("extra", &[members], None),
             Block::Raw(raw) => ("raw", &[raw], None),
+            Block::ServerCall(call) => {
+                let ServerCall { id, name, arguments, result, done } = &**call;
+                ("server_call", &[id, name, arguments, result], done.map(Value::from))
+            }
+            Block::Cited(cited) => {
+                let Cited { url, title, text, at } = &**cited;
+                ("cited", &[url, title, text], Some(at.as_slice().into()))
+            }
         };
         let texts = [&[kind], texts].concat();
         texts.into_iter().map(Value::from).chain(last).array()
@@ -900,10 +937,33 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             },
             "extra" => Block::Extra(text(1)?),
             "raw" => Block::Raw(text(1)?),
+            kind @ ("server_call" | "cited") => return told_from_json(kind, value),
             _ => return None,
         })
     };
     value.as_array()?.iter().map(block).whole()
+}
+
+/// What is told of tools that a provider has run. A door of the room `past`.
+#[inline(never)]
+fn told_from_json(kind: &str, value: &Value) -> Option<Block> {
+    enter(Room::Past);
+    let text = |n: usize| value.get(n)?.as_str().map(str::to_owned);
+    Some(match kind {
+        "cited" => Block::Cited(Rc::new(Cited {
+            url: text(1)?,
+            title: text(2)?,
+            text: text(3)?,
+            at: items(value.get(4)?).iter().filter_map(Value::as_u64).list(),
+        })),
+        _ => Block::ServerCall(Rc::new(ServerCall {
+            id: text(1)?,
+            name: text(2)?,
+            arguments: text(3)?,
+            result: text(4)?,
+            done: value.get(5).and_then(Value::as_bool),
+        })),
+    })
 }
 
 #[cfg(test)]
@@ -927,8 +987,23 @@ mod tests {
             },
             Block::Extra("{\"citations\":[]}".into()),
             Block::Raw("{\"type\":\"x\"}".into()),
+            Block::ServerCall(ServerCall::named("web_search")),
+            Block::ServerCall(Rc::new(ServerCall {
+                id: "s".into(),
+                arguments: "{\"q\":1}".into(),
+                result: "r".into(),
+                done: Some(false),
+                ..ServerCall::new("web_search")
+            })),
+            Block::Cited(Rc::new(Cited { url: "https://a.example/".into(), ..Cited::default() })),
+            Block::Cited(Rc::new(Cited {
+                url: "https://a.example/".into(),
+                title: "A".into(),
+                text: "a".into(),
+                at: vec![2, 1, 3],
+            })),
         ];
-        let usage = Usage { input_tokens: 1, output_tokens: 2, ..Usage::default() };
+        let usage = Usage { input_tokens: 1, output_tokens: 2, searches: 3, ..Usage::default() };
         let error = ErrorInfo::new(Code::Overloaded, "busy");
         let answered = |stop| Entry::Answered {
             call: 1,
@@ -1005,6 +1080,13 @@ mod tests {
                 instructions: Some("i".into()),
                 on: None,
             },
+            Entry::OfferAsked {
+                request: "ask_r1_1".into(),
+                tools: json!({"web_search": "ab"}),
+                reason: "external_text".into(),
+                outside: Outside::of(Outside::CONTEXT),
+            },
+            Entry::OfferAnswered { request: "ask_r1_1".into(), answer: "allow_once".into() },
             Entry::Called { call: 1 },
             Entry::KeyRefused { call: 1 },
             Entry::Marked { outside: Outside::of("provider:web_search_call") },

@@ -15,6 +15,7 @@
 //! | `unknown` | a page that was written before there were marks, or what is left of something damaged |
 
 use crate::json;
+use crate::list::Listed;
 use crate::model::File;
 use crate::work;
 use serde_json::Value;
@@ -65,10 +66,16 @@ impl Outside {
     /// Whether a tool of a provider is among them that may have done something which a second answer would do again.
     pub fn has_acted(&self) -> bool {
         // They look something up, or work in a room that the provider throws away.
-        const LOOKS: &str = "annotations bash_code citations code_ file_search mcp_list_tools server_tool_use \
-             text_editor_code tool_search web_fetch web_search";
+        const LOOKS: &str = "annotations bash_code citations code_ file_search google_search mcp_list_tools \
+             search_results server_tool_use text_editor_code tool_search url_context web_fetch web_search";
         let kinds = self.0.iter().filter_map(|name| name.strip_prefix("provider:"));
         kinds.into_iter().any(|kind| !LOOKS.split(' ').any(|looks| kind.starts_with(looks)))
+    }
+
+    /// Those that no tool of a provider has brought.
+    pub fn brought_otherwise(&self) -> Outside {
+        let others = self.0.iter().filter(|name| !name.starts_with("provider:"));
+        Outside(others.cloned().list())
     }
 
     /// Takes up one more.

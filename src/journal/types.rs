@@ -13,11 +13,13 @@ export type JournalBlock =
   | [kind: \"text\" | \"extra\" | \"raw\", text: string]
   | [kind: \"thinking\", text: string, signature: string | null]
   | [kind: \"tool_call\", id: string, name: string, json: string]
+  | [kind: \"server_call\", id: string, name: string, json: string, result: string, done?: boolean]
+  | [kind: \"cited\", url: string, title: string, text: string, at: number[]]
   | [kind: \"tool_result\", id: string, name: string, text: string, isError: boolean]
   | [kind: \"file\", id: string, mediaType: string, name: string, size: number];
 
-/** Tokens: of the input, of the output, read from a cache, written to one, of reasoning. */
-export type JournalUsage = [number, number, number, number, number];
+/** Tokens: of the input, of the output, read from a cache, written to one, of reasoning. Then searches, where there were any. */
+export type JournalUsage = [number, number, number, number, number, number?];
 
 /** What had been used up; costs are nano-dollars, and `cost` is absent where not all of it is known. */
 export interface JournalSums {

@@ -12,6 +12,7 @@ use super::files::{FileKind, push_member};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;
+use super::served::Unit;
 use super::wire::{self, Codec, Framing};
 use super::{Block, Delta, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage};
 use crate::error::ErrorInfo;
@@ -37,6 +38,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/v1/messages",
     documents: true,
     files_in_results: true,
+    served: Some(Unit::All),
     framing: Framing::Events,
     // It gives twenty where nobody says how many.
     list: List { path: "/v1/models?limit=1000", name: "display_name", ..List::DATA },
@@ -105,11 +107,9 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
         push_text(out, name);
         out.push('}');
     }
-    if !tools.is_empty()
-        && let Some(out) = body.member("tools")
-    {
-        write_tools(out, tools);
-    }
+    let mut items = String::new();
+    write_tools(&mut items, tools);
+    body.list("tools", &settings.with_served("tools", items));
     if !settings.system.trim().is_empty()
         && let Some(out) = body.member("system")
     {
@@ -127,9 +127,8 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
     }
 }
 
-/// Writes the list of the tools, cached up to its end.
+/// Writes the tools, cached up to the last of them.
 fn write_tools(out: &mut String, tools: &[ToolSpec]) {
-    out.push('[');
     for (at, tool) in tools.iter().enumerate() {
         out.push_str(if at == 0 { r#"{"name":"# } else { r#",{"name":"# });
         push_text(out, &tool.name);
@@ -143,7 +142,6 @@ fn write_tools(out: &mut String, tools: &[ToolSpec]) {
         }
         out.push('}');
     }
-    out.push(']');
 }
 
 /// How many tokens a model may think for that does not choose them itself.
@@ -278,7 +276,12 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
             let kind = Members::of(json).unwrap_or_default().text("type");
             return if kind == "redacted_thinking" { Written::Thinking } else { Written::Block };
         }
-        Block::Text(_) | Block::Thinking { .. } | Block::Extra(_) | Block::Raw(_) => return Written::Nothing,
+        Block::Text(_)
+        | Block::Thinking { .. }
+        | Block::Extra(_)
+        | Block::Raw(_)
+        | Block::ServerCall(_)
+        | Block::Cited(_) => return Written::Nothing,
     }
     out.push('}');
     Written::Block
@@ -407,7 +410,10 @@ fn block_start(
         kind => {
             answer.looks_up(kind);
             let content = Content::Raw { json: json.into(), input: String::new(), changes: Vec::new() };
-            answer.begin(Part::new(index(event).unwrap_or(u32::MAX), content));
+            let at = answer.begin(Part::new(index(event).unwrap_or(u32::MAX), content));
+            if kind.ends_with("_tool_use") {
+                answer.serves(at, &block.text("name"), sink);
+            }
             return Ok(());
         }
     };
@@ -512,13 +518,14 @@ fn usage_of(members: &Members<'_>, usage: &mut Usage) {
     set(&mut usage.cache_read_tokens, members.number("cache_read_input_tokens"));
     set(&mut usage.cache_write_tokens, members.number("cache_creation_input_tokens"));
     set(&mut usage.reasoning_tokens, members.object("output_tokens_details").number("thinking_tokens"));
+    set(&mut usage.searches, members.object("server_tool_use").number("web_search_requests"));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Catalog, Decoder, DeltaKind, Endpoint, Known, Wire};
+    use crate::model::{Answer, Catalog, Decoder, DeltaKind, Endpoint, Known, ServerCall, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -989,6 +996,9 @@ mod tests {
         ];
         events.extend(stop("tool_use"));
         let mut answer = answer(&events);
+        let is_told = |block: &Block| matches!(block, Block::ServerCall(_) | Block::Cited(_));
+        assert_eq!(answer.blocks.iter().filter(|block| is_told(block)).count(), 1);
+        answer.blocks.retain(|block| !is_told(block));
         let raw = |at: usize, answer: &Answer| match &answer.blocks[at] {
             Block::Raw(json) | Block::Extra(json) => serde_json::from_str::<Value>(json).unwrap(),
             other => panic!("{other:?}"),
@@ -1074,8 +1084,9 @@ mod tests {
         let (error, partial) = result.unwrap_err();
         assert_eq!(error.code, Code::StreamBroken);
         assert_eq!(partial.stop, None);
-        assert_eq!(partial.blocks, [t("a"), call("{}")]);
-        assert_eq!(deltas.len(), 3);
+        let begun = Block::ServerCall(ServerCall::named("web_search"));
+        assert_eq!(partial.blocks, [t("a"), call("{}"), begun]);
+        assert_eq!(deltas.len(), 4);
         // An end that is not closed by an empty line is a broken stream too.
         let mut events = vec![start()];
         events.extend(stop("end_turn"));
@@ -1090,9 +1101,11 @@ mod tests {
         let tool = json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"q": 1}});
         let [pause, end_message] = stop("pause_turn");
         let mut answer = answer(&[start(), block(0, tool.clone()), end(0), pause, end_message]);
-        assert_eq!(answer.blocks, [Block::Raw(tool.to_string())]);
+        let call = ServerCall::named("web_search");
+        assert_eq!(answer.blocks, [Block::Raw(tool.to_string()), Block::ServerCall(call.clone())]);
         crate::model::drop_open_server_calls(&mut answer.blocks);
-        assert!(answer.blocks.is_empty());
+        // That it was begun is shown all the same.
+        assert_eq!(answer.blocks, [Block::ServerCall(call)]);
     }
 
     #[test]
@@ -1170,7 +1183,8 @@ mod tests {
                 output_tokens: 8,
                 cache_read_tokens: 3,
                 cache_write_tokens: 4,
-                reasoning_tokens: 2
+                reasoning_tokens: 2,
+                searches: 0,
             }
         );
     }

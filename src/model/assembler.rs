@@ -9,7 +9,9 @@
 use super::alike::addresses;
 use super::errors::too_large;
 use super::json::{Members, is_object, push_string};
-use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls, looked_up};
+use super::{
+    Answer, Block, Delta, DeltaKind, ServerCall, StopReason, Usage, drop_open_server_calls, looked_up,
+};
 use crate::error::ErrorInfo;
 use crate::json::push_text;
 use crate::list::Listed;
@@ -109,6 +111,8 @@ pub(super) struct Part {
     pub(super) extra: String,
     /// The citations of a text, with commas between them.
     pub(super) citations: String,
+    /// The name of the tool that the provider runs, where this is such a call; empty: it is none.
+    served: String,
     /// Whether more may come.
     open: bool,
     /// Its place among the shown ones, once there is something to show.
@@ -159,6 +163,7 @@ impl Part {
             body,
             extra: String::new(),
             citations: String::new(),
+            served: String::new(),
             open: true,
             number: None,
             before: None,
@@ -396,10 +401,20 @@ impl Assembler {
         }
     }
 
+    /// The block at a place is a call that the provider carries out itself: tells of it.
+    pub(super) fn serves(&mut self, at: usize, name: &str, sink: &mut dyn FnMut(Delta<'_>)) {
+        let Some(part) = self.parts.get_mut(at).filter(|part| part.served.is_empty()) else { return };
+        part.served.push_str(if name.is_empty() { "tool" } else { name });
+        let at = self.show(at);
+        if let Some(Part { number: Some(number), served, .. }) = self.parts.get(at) {
+            sink(Delta { part: *number, kind: DeltaKind::ServerCall, text: served });
+        }
+    }
+
     /// Gives a block its number, and a place in the order of the numbers: its new place.
     fn show(&mut self, at: usize) -> usize {
         let Some(part) = self.parts.get_mut(at).filter(|part| part.number.is_none()) else { return at };
-        if matches!(part.body, Body::Raw { .. }) {
+        if matches!(part.body, Body::Raw { .. }) && part.served.is_empty() {
             return at;
         }
         part.number = Some(self.shown);
@@ -452,7 +467,8 @@ impl Assembler {
                     let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
                     blocks.push(Block::ToolCall { id, name, arguments });
                 }
-                Body::Raw { json, .. } if json.is_empty() => continue,
+                Body::Raw { json, .. } if json.is_empty() && part.served.is_empty() => continue,
+                Body::Raw { json, .. } if json.is_empty() => {}
                 Body::Raw { json, input, changes } => {
                     blocks.push(Block::Raw(changed(json, &input, &changes)))
                 }
@@ -468,6 +484,9 @@ impl Assembler {
             }
             if !extra.is_empty() {
                 blocks.push(Block::Extra(["{", &extra, "}"].concat()));
+            }
+            if !part.served.is_empty() {
+                blocks.push(Block::ServerCall(ServerCall::named(&part.served)));
             }
         }
         if !extra.is_empty() {

@@ -48,6 +48,8 @@ pub struct Known {
     prices: Option<Prices>,
     /// What a request costs whose prompt has more tokens than this.
     long: Option<(u64, Prices)>,
+    /// What one of its provider's web searches costs, in nano-dollars.
+    search: Option<u64>,
     /// A bit for each ability; none where nobody has said.
     abilities: Option<u8>,
     /// Whether it chooses itself how much it thinks; `Some(false)`: it has to be given a number of tokens. None where
@@ -68,7 +70,7 @@ impl Known {
 
     /// The same model where it costs nothing.
     fn free(self) -> Known {
-        Known { prices: Some(Prices::default()), long: None, ..self }
+        Known { prices: Some(Prices::default()), long: None, search: None, ..self }
     }
 
     /// What an answer costs, in nano-dollars, rounded. What was read from a cache or written to it has its own price,
@@ -86,7 +88,9 @@ impl Known {
             // Thinking is part of the output.
             sum.saturating_add(tokens.saturating_mul(*price))
         });
-        Some(cost.saturating_add(NANO / 2) / NANO)
+        // A search of no known price is left out, as all fees are that nobody has said.
+        let fees = self.search.unwrap_or_default().saturating_mul(usage.searches);
+        Some((cost.saturating_add(NANO / 2) / NANO).saturating_add(fees))
     }
 }
 
@@ -197,6 +201,12 @@ fn known(facts: &Value, path: &str) -> Result<Known, ErrorInfo> {
                 }
                 known.abilities = abilities;
             }
+            "search" => {
+                let dollars = value.as_f64().filter(|dollars| (0.0..=1e6).contains(dollars));
+                let dollars =
+                    dollars.ok_or_else(|| wrong(&path, "must be dollars for a thousand searches"))?;
+                known.search = Some((dollars * 1e6).round() as u64);
+            }
             "adaptive" if value.is_boolean() => known.adaptive = value.as_bool(),
             "adaptive" => return Err(wrong(&path, "must be true or false")),
             // For people: nothing is decided by it.
@@ -254,6 +264,7 @@ mod tests {
             cache_read_tokens: read,
             cache_write_tokens: write,
             reasoning_tokens: output / 2,
+            searches: 0,
         }
     }
 
@@ -369,6 +380,20 @@ mod tests {
         assert_eq!(cost("anthropic", "claude-sonnet-4-6", Usage::default()), None, "nobody has counted");
     }
 
+    /// $10 for a thousand searches of Anthropic's and OpenAI's, $14 of Google's.
+    #[test]
+    fn a_search_has_its_own_price_where_that_is_known() {
+        let searched = Usage { searches: 3, ..usage(1_000, 0, 0, 0) };
+        let cost = |kind: &str, preset: &str, id: &str| own(kind, preset, id).unwrap().cost(&searched);
+        assert_eq!(cost("anthropic", "", "claude-sonnet-4-6"), Some(3_000_000 + 30_000_000));
+        assert_eq!(cost("openai-responses", "", "gpt-6.1-sol"), Some(2_000_000 + 30_000_000));
+        assert_eq!(cost("gemini", "", "gemini-3.8-flash"), Some(750_000 + 42_000_000));
+        assert_eq!(cost("xai", "", "grok-4.7"), Some(2_000_000), "what nobody has said is left out");
+        let given =
+            Catalog::read(&json!({ "mine": { "m": { "price": [0, 0], "search": 4 } } }), "models").unwrap();
+        assert_eq!(given.find("mine", "", "m").unwrap().cost(&searched), Some(12_000_000));
+    }
+
     #[test]
     fn a_page_may_know_better() {
         let models = json!({
@@ -406,6 +431,7 @@ mod tests {
             (json!({ "x": { "m": { "can": "tools" } } }), "models.x.m.can must"),
             (json!({ "x": { "m": { "adaptive": "no" } } }), "models.x.m.adaptive must"),
             (json!({ "x": { "m": { "ends": 5 } } }), "models.x.m.ends must"),
+            (json!({ "x": { "m": { "search": "10" } } }), "models.x.m.search must"),
             (json!({ "x": { "m": { "cost": 5 } } }), "models.x.m.cost does not exist"),
         ] {
             let error = Catalog::read(&models, "models").unwrap_err();

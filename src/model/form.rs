@@ -48,7 +48,7 @@ const TOOL: &str = "final_answer";
 
 impl Form {
     /// How this provider's model is held to a schema (JSON text). `tools`: what the model is offered; a tool that stands
-    /// for the answer comes to it. A door of the room `past`.
+    /// for the answer comes to it. `served`: whether it is offered what its provider runs as well. A door of the room `past`.
     #[inline(never)]
     pub fn of(
         peer: &Peer,
@@ -56,15 +56,17 @@ impl Form {
         reasoning: Option<Reasoning>,
         schema: &str,
         tools: &mut Vec<ToolSpec>,
+        served: bool,
     ) -> Form {
         enter(Room::Past);
+        let alone = tools.is_empty() && !served;
         let can = known.and_then(|known| known.can(Ability::Structured));
         let narrowed = |all: bool| narrow(schema, all).map(|(schema, _)| schema);
         let own = match peer.dialect.structured {
             _ if can == Some(false) => None,
             Structured::Tool => None,
             Structured::Known if can.is_none() => None,
-            Structured::Alone if !tools.is_empty() => None,
+            Structured::Alone if !alone => None,
             Structured::Light { optional, unions } => narrow(schema, false)
                 .filter(|(_, weight)| weight.is_within(optional, unions))
                 .map(|(schema, _)| (schema, true)),
@@ -90,7 +92,7 @@ impl Form {
             Some(reasoning) => reasoning != Reasoning::Off,
             None => peer.dialect.effort == Effort::Switched,
         };
-        let forced = tools.is_empty() && !thinks;
+        let forced = alone && !thinks;
         tools.push(ToolSpec {
             name: name.clone(),
             description: "Gives your answer to the person: its arguments are the answer. Call it once, alone, when you have all that you need.".into(),
@@ -461,7 +463,7 @@ mod tests {
             let row = PRESETS.iter().find(|row| row.kind == kind && row.preset == preset).unwrap();
             let peer = Peer { wire: row.wire, dialect: row.dialect, name: String::new() };
             let mut tools = if beside { vec![spec()] } else { vec![] };
-            let form = Form::of(&peer, known, None, schema, &mut tools);
+            let form = Form::of(&peer, known, None, schema, &mut tools, false);
             let told = if form.told { " told" } else { "" };
             match &form.means {
                 Means::Schema { strict: true, .. } => format!("strict{told}"),

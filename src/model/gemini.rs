@@ -11,6 +11,7 @@ use super::files::{FileKind, is_text, push_member, push_parts};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;
+use super::served::Unit;
 use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, openai,
@@ -28,6 +29,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/v1beta/interactions",
     documents: true,
     files_in_results: false,
+    served: Some(Unit::Bytes),
     framing: Framing::Events,
     list: List {
         path: "/v1beta/models?pageSize=1000",
@@ -88,7 +90,7 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
         let config = config.iter().map(|(name, value)| (*name, value.as_str())).list();
         body.object("generation_config", &config);
     }
-    openai::tools(body, tools, r#"{"type":"function","#, "}");
+    openai::tools(body, settings, tools, r#"{"type":"function","#, "}");
     if let Some((schema, _)) = settings.schema() {
         let format = [r#"[{"type":"text","mime_type":"application/json","schema":"#, schema, "}]"].concat();
         body.raw("response_format", &format);
@@ -337,7 +339,11 @@ impl Stream {
             }
             kind => {
                 answer.looks_up(kind);
-                self.others.push(answer.begin(raw(index, json.into())));
+                let at = answer.begin(raw(index, json.into()));
+                self.others.push(at);
+                if let Some(name) = kind.strip_suffix("_call") {
+                    answer.serves(at, name, sink);
+                }
             }
         }
     }
@@ -356,6 +362,7 @@ impl Stream {
                 cache_read_tokens: cached,
                 cache_write_tokens: 0,
                 reasoning_tokens: thought,
+                searches: 0,
             };
         }
         answer.stop = Some(match interaction.text("status").as_ref() {
@@ -778,6 +785,7 @@ mod tests {
             cache_read_tokens: 4,
             cache_write_tokens: 0,
             reasoning_tokens: 7,
+            searches: 0,
         };
         assert_eq!(answer.usage, expected);
         let expected = [
@@ -807,6 +815,9 @@ mod tests {
             end("completed"),
         ])
         .blocks;
+        let is_told = |block: &Block| matches!(block, Block::ServerCall(_) | Block::Cited(_));
+        let (told, blocks): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(is_told);
+        assert_eq!(told.len(), 1, "its addresses are none");
         let raw = |step: Value| Block::Raw(step.to_string());
         let read = |block: &Block| match block {
             Block::Raw(json) | Block::Extra(json) => serde_json::from_str::<Value>(json).unwrap(),

@@ -251,6 +251,26 @@ impl<'a> Body<'a> {
         self.out.push_str(&inner);
     }
 
+    /// A list of these items, with commas between them, and of those that the page has in its own list of this name. What
+    /// the page has there that is no list takes the place of ours.
+    pub(super) fn list(&mut self, name: &str, items: &str) {
+        let given = self.theirs.has(name);
+        let theirs = self.theirs.get(name).map(str::trim).unwrap_or_default();
+        let more = theirs.strip_prefix('[').and_then(|list| list.strip_suffix(']')).map(str::trim);
+        if items.is_empty() || given && more.is_none() {
+            return;
+        }
+        self.theirs.0.retain(|(other, _)| other != name);
+        self.key(name);
+        self.out.push('[');
+        self.out.push_str(items);
+        if let Some(more) = more.filter(|more| !more.is_empty()) {
+            self.out.push(',');
+            self.out.push_str(more);
+        }
+        self.out.push(']');
+    }
+
     /// The whole body.
     pub(super) fn finish(mut self) -> String {
         for (name, value) in std::mem::take(&mut self.theirs).all() {

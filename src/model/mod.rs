@@ -22,6 +22,7 @@ mod openai;
 mod openai_chat;
 mod openai_responses;
 mod presets;
+pub mod served;
 mod sse;
 mod wire;
 
@@ -30,11 +31,12 @@ pub use catalog::{Ability, Catalog, Known};
 pub use decoder::{Decoder, Frames};
 pub use files::{File, FileKind};
 pub use form::{Form, Means};
-pub use presets::{Azure, Dialect, Effort, Ids, PRESETS, Preset, Replay, Structured};
+pub use presets::{Azure, Dialect, Effort, Ids, PRESETS, Preset, Replay, SERVED, Structured};
 pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};
 use crate::list::Listed;
+use std::rc::Rc;
 
 /// Who says a message of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,6 +88,52 @@ pub enum Block {
     Extra(String),
     /// Anything else a provider sent, as JSON text, sent back to the same provider as it came.
     Raw(String),
+    /// A call that the provider carries out itself, for people and for other providers. Its own provider has it in the
+    /// [`Block::Raw`] before it.
+    ServerCall(Rc<ServerCall>),
+    /// Where the answer has something from, behind all else of it.
+    Cited(Rc<Cited>),
+}
+
+/// A call of a tool that the provider runs itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerCall {
+    /// The provider's id of it; empty: it gave none.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// What the model gives it: JSON text.
+    pub arguments: String,
+    /// What it gave, in short.
+    pub result: String,
+    /// Whether it has done what it was asked for. `None`: nobody has said that it is over.
+    pub done: Option<bool>,
+}
+
+impl ServerCall {
+    /// One of which no more than the name is known.
+    pub fn named(name: &str) -> Rc<ServerCall> {
+        Rc::new(ServerCall::new(name))
+    }
+
+    /// The same, to say more of it.
+    pub fn new(name: &str) -> ServerCall {
+        ServerCall { name: name.into(), arguments: "{}".into(), ..ServerCall::default() }
+    }
+}
+
+/// Where an answer has something from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cited {
+    /// The address, of `http:` or `https:`.
+    pub url: String,
+    /// What it is called; empty: nobody says.
+    pub title: String,
+    /// What is taken from there, word for word; empty: nobody says.
+    pub text: String,
+    /// What of the answer has it from there: which of its shown blocks ([`Block::is_shown`]), and from where to where in its
+    /// text, in UTF-16 units. Only the first: all of the block. Nothing: nobody says.
+    pub at: Vec<u64>,
 }
 
 /// A kind of block that only its provider understands, where that is something it has looked up.
@@ -95,12 +143,12 @@ fn looked_up(kind: &str) -> Option<String> {
 }
 
 impl Block {
-    /// Whether a page shows it: text and thinking with something in them, and tool calls. [`Delta::part`]
-    /// counts these.
+    /// Whether a page shows it: text and thinking with something in them, calls, and where it has something from.
+    /// [`Delta::part`] counts these.
     pub fn is_shown(&self) -> bool {
         match self {
             Block::Text(text) | Block::Thinking { text, .. } => !text.is_empty(),
-            Block::ToolCall { .. } => true,
+            Block::ToolCall { .. } | Block::ServerCall(_) | Block::Cited(_) => true,
             Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => false,
         }
     }
@@ -213,8 +261,10 @@ pub struct Settings {
     pub temperature: Option<String>,
     /// Sent only when set.
     pub reasoning: Option<Reasoning>,
-    /// A JSON object (text) whose members go into the body as they are, over ours.
+    /// A JSON object (text) whose members go into the body as they are, over ours; its lists of tools behind ours.
     pub provider_options: Option<String>,
+    /// The tools that the provider runs itself: in which list of the body each stands, and its item there.
+    pub served: Vec<(&'static str, String)>,
     /// What the answer has to be.
     pub form: Option<Form>,
 }
@@ -228,6 +278,17 @@ impl Settings {
     /// The tool that has to be called.
     fn forced(&self) -> Option<&str> {
         self.form.as_ref()?.forced()
+    }
+
+    /// The items of a list of the body for what the provider runs itself, behind ours and with commas between them.
+    fn with_served(&self, list: &str, mut items: String) -> String {
+        for (_, item) in self.served.iter().filter(|(name, _)| *name == list) {
+            if !items.is_empty() {
+                items.push(',');
+            }
+            items.push_str(item);
+        }
+        items
     }
 
     /// How much it may answer, where this is the codec's default.
@@ -329,6 +390,8 @@ pub struct Usage {
     pub cache_write_tokens: u64,
     /// Of the output, spent on thinking.
     pub reasoning_tokens: u64,
+    /// How often the provider has searched the web for it, as it bills that.
+    pub searches: u64,
 }
 
 impl Usage {
@@ -339,10 +402,17 @@ impl Usage {
 
     /// Whether a page can count it: JavaScript's numbers are exact up to 2^53.
     pub fn is_exact(&self) -> bool {
-        let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
-            *self;
-        let all = [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens];
-        all.iter().all(|tokens| *tokens < 1 << 53)
+        let Usage {
+            input_tokens,
+            output_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+            reasoning_tokens,
+            searches,
+        } = *self;
+        let all =
+            [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, searches];
+        all.iter().all(|count| *count < 1 << 53)
     }
 }
 
@@ -370,6 +440,15 @@ pub enum DeltaKind {
     Thinking,
     /// A tool call begins (its name) - told once, before its arguments.
     ToolCall,
+    /// The provider begins to run a tool itself (its name) - told once.
+    ServerCall,
+}
+
+impl DeltaKind {
+    /// Whether it is text of the answer or thinking.
+    pub fn is_text(self) -> bool {
+        matches!(self, DeltaKind::Text | DeltaKind::Thinking)
+    }
 }
 
 /// A piece of an answer while it streams.

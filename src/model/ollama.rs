@@ -29,6 +29,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/api/chat",
     documents: false,
     files_in_results: false,
+    served: None,
     framing: Framing::Lines,
     list: List { path: "/api/tags", list: "models", id: "model", ..List::DATA },
     encode_message,
@@ -58,7 +59,7 @@ fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[T
     options.extend(limit.as_deref().map(|limit| ("num_predict", limit)));
     options.extend(settings.temperature.as_deref().map(|temperature| ("temperature", temperature)));
     body.object("options", &options);
-    openai::tools(body, tools, r#"{"type":"function","function":{"#, "}}");
+    openai::tools(body, settings, tools, r#"{"type":"function","function":{"#, "}}");
     if let Some((schema, _)) = settings.schema() {
         body.raw("format", schema);
     }

@@ -6,7 +6,7 @@
 use super::files::{FileKind, push_member, push_parts, push_texts};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
-use super::{Block, Dialect, Message, Reasoning, Replay, Role, ToolSpec, Usage};
+use super::{Block, Dialect, Message, Reasoning, Replay, Role, Settings, ToolSpec, Usage};
 use crate::find;
 use crate::json::push_text;
 use crate::list::Listed;
@@ -24,27 +24,23 @@ impl Reasoning {
     }
 }
 
-/// Writes the tools into a body, each between these two texts.
-pub(super) fn tools(body: &mut Body<'_>, tools: &[ToolSpec], open: &str, close: &str) {
-    if tools.is_empty() {
-        return;
-    }
-    let Some(out) = body.member("tools") else { return };
-    out.push('[');
+/// Writes the tools into a body, each between these two texts, and behind them what the provider runs itself.
+pub(super) fn tools(body: &mut Body<'_>, settings: &Settings, tools: &[ToolSpec], open: &str, close: &str) {
+    let mut out = String::new();
     for (at, tool) in tools.iter().enumerate() {
         if at > 0 {
             out.push(',');
         }
         out.push_str(open);
         out.push_str(r#""name":"#);
-        push_text(out, &tool.name);
+        push_text(&mut out, &tool.name);
         out.push_str(r#","description":"#);
-        push_text(out, &tool.description);
+        push_text(&mut out, &tool.description);
         out.push_str(r#","parameters":"#);
         out.push_str(&tool.input_schema);
         out.push_str(close);
     }
-    out.push(']');
+    body.list("tools", &settings.with_served("tools", out));
 }
 
 /// Writes what the answer has to be: the name and the schema, and whether it is to be kept to without fail.
@@ -281,5 +277,6 @@ pub(super) fn usage(usage: &Members<'_>, input: &str, output: &str) -> Usage {
         cache_read_tokens: read,
         cache_write_tokens: written,
         reasoning_tokens: reasoning,
+        searches: 0,
     }
 }

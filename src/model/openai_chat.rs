@@ -11,6 +11,7 @@ use super::errors::{in_stream, protocol};
 use super::json::{Body, Members, Node, is_object, push_string, text};
 use super::list::List;
 use super::openai::{self, DETAILS, Shape, encode, write_messages};
+use super::served::Unit;
 use super::wire::{self, Codec, Framing};
 use super::{Delta, DeltaKind, Dialect, Effort, Message, Reasoning, Settings, StopReason, ToolSpec, Usage};
 use crate::error::ErrorInfo;
@@ -26,6 +27,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/chat/completions",
     documents: true,
     files_in_results: false,
+    served: Some(Unit::All),
     framing: Framing::Events,
     list: List::DATA,
     encode_message,
@@ -81,7 +83,7 @@ fn write_chat(
     if let Some(effort) = settings.reasoning {
         tell_effort(dialect.effort, effort, body);
     }
-    openai::tools(body, tools, r#"{"type":"function","function":{"#, "}}");
+    openai::tools(body, settings, tools, r#"{"type":"function","function":{"#, "}}");
     if let Some(name) = settings.forced()
         && let Some(out) = body.member("tool_choice")
     {
@@ -145,6 +147,8 @@ struct Stream {
     refusal: String,
     /// What came of `reasoning_details`: the members of each, as JSON text.
     details: Vec<Vec<(String, String)>>,
+    /// Where the answer has something from: JSON texts with commas between them.
+    sources: String,
 }
 
 impl wire::Stream for Stream {
@@ -162,6 +166,10 @@ impl wire::Stream for Stream {
     fn complete(&self, answer: &mut Assembler) {
         answer.usage = self.usage(answer);
         answer.extra = self.details();
+        let text = answer.find(u32::MAX, &|part| matches!(part.body, Content::Text(_)));
+        if let Some(part) = text.filter(|_| !self.sources.is_empty()).and_then(|at| answer.part(at)) {
+            part.add_extra("annotations", &["[", &self.sources, "]"].concat());
+        }
     }
 
     fn usage(&self, _: &Assembler) -> Usage {
@@ -258,7 +266,7 @@ impl Stream {
         } else if self.custom && !matches!(chunk.node("choices"), Node::List(_)) {
             return Err(protocol("the custom provider yielded an object without choices"));
         }
-        let mut appends = !cites(&chunk, answer);
+        let mut appends = !cites(&chunk, answer, &mut self.sources);
         for choice in chunk.node("choices").items().iter().filter_map(Node::members) {
             if choice.number("index").unwrap_or(0) != 0 {
                 continue;
@@ -305,7 +313,7 @@ impl Stream {
         }
         let refusal = piece.text("refusal");
         self.refusal.push_str(&refusal);
-        let cites = cites(piece, answer);
+        let cites = cites(piece, answer, &mut self.sources);
         let mut appends = details.is_none() && refusal.is_empty() && !cites;
         for fragment in piece.node("tool_calls").items().iter().filter_map(Node::members) {
             appends &= call_fragment(fragment, answer, sink);
@@ -315,11 +323,22 @@ impl Stream {
 }
 
 /// Hosts that search the web say where they have read: in the piece (`annotations`), or beside the choices. Whether this does.
-fn cites(members: &Members<'_>, answer: &mut Assembler) -> bool {
-    let said = ["annotations", "citations", "search_results"]
-        .into_iter()
-        .find(|name| members.get(name).is_some_and(|list| !matches!(list, "[]" | "null")));
-    said.map(|name| answer.looks_up(name)).is_some()
+fn cites(members: &Members<'_>, answer: &mut Assembler, sources: &mut String) -> bool {
+    for name in ["annotations", "search_results", "citations"] {
+        let list = members.get(name).unwrap_or_default();
+        let items = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or_default().trim();
+        if items.is_empty() {
+            continue;
+        }
+        answer.looks_up(name);
+        // Some say the same with each piece.
+        if !sources.ends_with(items) {
+            sources.push_str(if sources.is_empty() { "" } else { "," });
+            sources.push_str(items);
+        }
+        return true;
+    }
+    false
 }
 
 /// A part of content that is an array: `{type: "text", text}` or `{type: "thinking", thinking: [{text}]}`.
@@ -746,6 +765,7 @@ mod tests {
             cache_read_tokens: 4,
             cache_write_tokens: 0,
             reasoning_tokens: 7,
+            searches: 0,
         };
         assert_eq!(answer.usage, expected);
         assert_eq!(deltas, [(0, "Hel".to_string()), (0, "lo".into())]);

@@ -12,6 +12,7 @@ use super::files::{FileKind, is_text, push_member, push_parts};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object};
 use super::list::List;
+use super::served::Unit;
 use super::wire::{self, Codec, Framing};
 use super::{
     Ability, Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec,
@@ -32,6 +33,7 @@ pub(super) const CODEC: Codec = Codec {
     path: "/responses",
     documents: true,
     files_in_results: false,
+    served: Some(Unit::Chars),
     framing: Framing::Events,
     list: List::DATA,
     encode_message,
@@ -61,11 +63,19 @@ fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[T
     // A configuration that says how hard to think has a model that thinks; most models that can do so unasked. A model
     // that cannot may refuse the question, so it is not put where nobody knows.
     let thinks = settings.reasoning.is_some() || settings.known.can(Ability::Reasoning) == Some(true);
-    if dialect.sealed || thinks {
-        body.raw("include", r#"["reasoning.encrypted_content"]"#);
+    let mut include = if dialect.sealed || thinks {
+        String::from(r#""reasoning.encrypted_content""#)
+    } else {
+        String::new()
+    };
+    // It says what came of a program only where it is asked to.
+    if settings.served.iter().any(|(_, item)| find::has(item, r#""container""#)) {
+        include.push_str(if include.is_empty() { "" } else { "," });
+        include.push_str(r#""code_interpreter_call.outputs""#);
     }
+    body.list("include", &include);
     // Without `strict`, every argument is asked for, also one that the schema does not require.
-    openai::tools(body, tools, r#"{"type":"function","#, r#","strict":false}"#);
+    openai::tools(body, settings, tools, r#"{"type":"function","#, r#","strict":false}"#);
     if let Some(name) = settings.forced()
         && let Some(out) = body.member("tool_choice")
     {
@@ -395,8 +405,23 @@ fn item_begins(index: u32, json: &str, answer: &mut Assembler, sink: &mut dyn Fn
         }
         kind => {
             answer.looks_up(kind);
-            raw_at(index, answer);
+            let at = raw_at(index, answer);
+            serves(at, kind, &item, answer, sink);
         }
+    }
+}
+
+/// Tells of a call that the provider carries out itself. Others wait for an answer to their `call_id`.
+fn serves(
+    at: usize,
+    kind: &str,
+    item: &Members<'_>,
+    answer: &mut Assembler,
+    sink: &mut dyn FnMut(Delta<'_>),
+) {
+    if let Some(name) = kind.strip_suffix("_call").filter(|_| !item.has("call_id")) {
+        let named = item.text("name");
+        answer.serves(at, if named.is_empty() { name } else { &named }, sink);
     }
 }
 
@@ -525,6 +550,7 @@ impl Stream {
                     fill(DeltaKind::Thinking, index, &joined(&thoughts), answer, sink);
                 }
                 let at = raw_at(index, answer);
+                serves(at, kind, &item, answer, sink);
                 if let Some(Part { body: Content::Raw { json: kept, .. }, .. }) = answer.part(at) {
                     kept.push_str(json);
                 }
@@ -918,6 +944,7 @@ mod tests {
             cache_read_tokens: 4,
             cache_write_tokens: 2,
             reasoning_tokens: 7,
+            searches: 0,
         };
         assert_eq!(answer.usage, expected);
         let expected = [
@@ -1020,6 +1047,10 @@ mod tests {
             completed(),
         ])
         .blocks;
+        let is_told = |block: &Block| matches!(block, Block::ServerCall(_) | Block::Cited(_));
+        let (told, blocks): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(is_told);
+        // The one that never came to its end was told, too.
+        assert_eq!(told.len(), 2);
         let extra = |block: &Block| match block {
             Block::Extra(json) => serde_json::from_str::<Value>(json).unwrap(),
             other => panic!("{other:?}"),

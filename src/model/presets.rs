@@ -58,7 +58,17 @@ pub struct Dialect {
     pub structured: Structured,
     /// How Azure has it, where it is there.
     pub azure: Option<Azure>,
+    /// The tools that the provider runs itself, by their common names: the list of a body that each stands in, and its item
+    /// there.
+    pub served: &'static [(&'static str, &'static str, &'static str)],
 }
+
+/// The common names of tools that providers run themselves, each with what else it is called.
+pub const SERVED: [(&str, &str); 3] =
+    [("web_search", "google_search"), ("web_fetch", "url_context"), ("code_execution", "code_interpreter")];
+
+/// What OpenAI and what is like it calls a tool that runs programs.
+const INTERPRETER: &str = r#"{"type":"code_interpreter","container":{"type":"auto"}}"#;
 
 /// How Azure has an API of OpenAI's: below a path of its own, with a version in the query and the key in `api-key`. What it
 /// lists is what could be deployed; a model is asked for by the name of its deployment.
@@ -150,6 +160,7 @@ impl Dialect {
         key_path: None,
         structured: Structured::Known,
         azure: None,
+        served: &[],
     };
 
     /// What is shaped like OpenAI's Responses.
@@ -195,6 +206,12 @@ pub const PRESETS: &[Preset] = &[
         dialect: Dialect {
             documents: true,
             structured: Structured::Light { optional: 24, unions: 16 },
+            // The newest types that every model takes and that need no other tool beside them.
+            served: &[
+                ("web_search", "tools", r#"{"type":"web_search_20250305","name":"web_search"}"#),
+                ("web_fetch", "tools", r#"{"type":"web_fetch_20250910","name":"web_fetch"}"#),
+                ("code_execution", "tools", r#"{"type":"code_execution_20250825","name":"code_execution"}"#),
+            ],
             ..Dialect::CHAT
         },
         ..row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true)
@@ -211,7 +228,14 @@ pub const PRESETS: &[Preset] = &[
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
     },
     Preset {
-        dialect: Dialect { documents: true, ..Dialect::RESPONSES },
+        dialect: Dialect {
+            documents: true,
+            served: &[
+                ("web_search", "tools", r#"{"type":"web_search"}"#),
+                ("code_execution", "tools", INTERPRETER),
+            ],
+            ..Dialect::RESPONSES
+        },
         ..row("openai-responses", Wire::OpenAiResponses, Some("https://api.openai.com/v1"), true)
     },
     Preset {
@@ -219,12 +243,21 @@ pub const PRESETS: &[Preset] = &[
         dialect: Dialect {
             documents: true,
             azure: Some(Azure { root: "/openai/v1", deployments: false, version: "v1" }),
+            // Whether its deployments search is the resource's affair.
+            served: &[("code_execution", "tools", INTERPRETER)],
             ..Dialect::RESPONSES
         },
         ..row("openai-responses", Wire::OpenAiResponses, None, true)
     },
     Preset {
-        dialect: Dialect { sealed: true, ..Dialect::RESPONSES },
+        dialect: Dialect {
+            sealed: true,
+            served: &[
+                ("web_search", "tools", r#"{"type":"web_search"}"#),
+                ("code_execution", "tools", r#"{"type":"code_interpreter"}"#),
+            ],
+            ..Dialect::RESPONSES
+        },
         ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
     },
     Preset {
@@ -237,6 +270,11 @@ pub const PRESETS: &[Preset] = &[
             ids: Ids::Plain(64),
             documents: true,
             structured: Structured::Alone,
+            served: &[
+                ("web_search", "tools", r#"{"type":"google_search"}"#),
+                ("web_fetch", "tools", r#"{"type":"url_context"}"#),
+                ("code_execution", "tools", r#"{"type":"code_execution"}"#),
+            ],
             ..Dialect::CHAT
         },
         ..row("gemini", Wire::Gemini, Some("https://generativelanguage.googleapis.com"), true)
@@ -262,6 +300,7 @@ pub const PRESETS: &[Preset] = &[
             thinking: Replay::Member("reasoning"),
             documents: true,
             key_path: Some("/key"),
+            served: &[("web_search", "plugins", r#"{"id":"web"}"#)],
             ..Dialect::CHAT
         },
     ),

@@ -8,6 +8,7 @@ use super::assembler::Assembler;
 use super::errors::{self, check_header};
 use super::json::Body;
 use super::list::{self, List};
+use super::served::Unit;
 use super::{
     Delta, Dialect, Endpoint, Message, Preset, Settings, ToolSpec, Usage, anthropic, gemini, ollama,
     openai_chat, openai_responses,
@@ -27,6 +28,9 @@ pub(super) enum Framing {
     Lines,
 }
 
+/// The list of a body for tools that the provider runs itself, where these are not among the others.
+const PLUGINS: &str = "plugins";
+
 /// What a codec gives.
 pub(super) struct Codec {
     /// The header that carries the key, and what stands before the key in its value.
@@ -39,6 +43,8 @@ pub(super) struct Codec {
     pub documents: bool,
     /// Whether the result of a tool has a place for files. Elsewhere they follow as what a person says.
     pub files_in_results: bool,
+    /// What the provider counts the places of a text in, where it runs tools itself. `None`: a request has no place for such.
+    pub served: Option<Unit>,
     /// How an answer is cut into events.
     pub framing: Framing,
     /// Where its list of models is.
@@ -76,6 +82,9 @@ impl Codec {
         let room = messages.len() + settings.system.len() + 4096;
         let mut body = Body::new(room, settings.provider_options.as_deref())?;
         body.text("model", &settings.model);
+        if settings.served.iter().any(|(list, _)| *list == PLUGINS) {
+            body.list(PLUGINS, &settings.with_served(PLUGINS, String::new()));
+        }
         (self.write)(&mut body, dialect, settings, tools, messages);
         Ok(body.finish())
     }
@@ -178,6 +187,11 @@ impl Wire {
     /// Whether the result of a tool has a place for files.
     pub fn has_files_in_results(self) -> bool {
         self.codec().files_in_results
+    }
+
+    /// What the provider counts the places of a text in, where it runs tools itself. `None`: a request has no place for such.
+    pub fn served(self) -> Option<Unit> {
+        self.codec().served
     }
 
     /// Appends a message as one or more objects of this wire's list of messages, with commas between them and

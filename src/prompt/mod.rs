@@ -7,7 +7,7 @@
 mod frame;
 mod skills;
 
-pub use frame::framed;
+pub use frame::{framed, served};
 pub use skills::{Scope, Skill, from_rows, merged, offered, record, skill, to_row};
 
 use crate::find;

@@ -7,7 +7,7 @@
 /// What a session or a message may have otherwise than the agent's configuration: a spec.
 macro_rules! overrides {
     () => {
-        "provider? model? reasoning? instructions? tools?* temperature?* maxOutputTokens?# providerOptions?{"
+        "provider? model? reasoning? instructions? tools?* serverTools?* temperature?* maxOutputTokens?# providerOptions?{"
     };
 }
 

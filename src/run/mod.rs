@@ -19,8 +19,8 @@ pub use crate::journal::Outcome;
 pub use budget::Budget;
 pub(crate) use machine::answer_id;
 pub use machine::{
-    Budgets, Call, CallState, Delegate, Ended, NO_ANSWER, Prompt, Question, Rules, Run, Said, Settled,
-    Steered, Summary, Turn, Until,
+    Budgets, Call, CallState, Delegate, Ended, NO_ANSWER, Offer, OfferQuestion, Prompt, Question, Rules, Run,
+    Said, Settled, Steered, Summary, Turn, Until,
 };
 pub use output::Output;
 pub use registry::{Live, Runs};

@@ -12,7 +12,7 @@ use crate::find;
 use crate::journal::{Entry, Header, Outside};
 use crate::json;
 use crate::list::Listed;
-use crate::model::Block;
+use crate::model::{Block, Cited, ServerCall};
 use crate::object::Object;
 use crate::rooms::{Room, enter};
 use crate::run::{Ended, Outcome, Prompt, Run, Settled};
@@ -168,6 +168,10 @@ fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
     let block = match kind_of(part) {
         "text" => Block::Text(text()?.into()),
         "thinking" => Block::Thinking { text: text()?.into(), signature: None },
+        "source" => Block::Cited(source_of(part)?.into()),
+        "tool-call" if part.get("by").and_then(Value::as_str) == Some("provider") => {
+            Block::ServerCall(served_call(part)?.into())
+        }
         "tool-call" => {
             let name = |member: &str| {
                 let name = part.get(member).and_then(Value::as_str)?;
@@ -185,12 +189,39 @@ fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
             };
             Block::ToolCall { id, name: tool, arguments }
         }
-        _ => return Err("is neither text, thinking nor a tool call"),
+        _ => return Err("is neither text, thinking, a tool call nor a source"),
     };
     if block.is_shown() {
         exchange.blocks.push(block);
     }
     Ok(())
+}
+
+/// Where an answer has something from. Its place is not told: what stands there may be other parts here.
+fn source_of(part: &Value) -> Result<Cited, &'static str> {
+    let text = |name: &str| String::from(part.get(name).and_then(Value::as_str).unwrap_or_default());
+    let url = text("url");
+    if !url.starts_with("https://") && !url.starts_with("http://") {
+        return Err("needs \"url\", an address of the web");
+    }
+    Ok(Cited { url, title: text("title"), text: text("citedText"), at: Vec::new() })
+}
+
+/// A call that a provider has carried out.
+fn served_call(part: &Value) -> Result<ServerCall, &'static str> {
+    let text = |name: &str| part.get(name).and_then(Value::as_str).unwrap_or_default();
+    let name = text("tool");
+    if name.is_empty() || name.len() > NAME {
+        return Err("needs \"tool\", a text of up to 256 bytes");
+    }
+    let arguments = part.get("arguments").map_or_else(|| "{}".into(), json::json);
+    let done = match text("status") {
+        "completed" => Some(true),
+        "failed" => Some(false),
+        _ => None,
+    };
+    let result = ToolText::new(text("result").into()).text;
+    Ok(ServerCall { id: text("toolCallId").into(), name: name.into(), arguments, result, done })
 }
 
 /// How a tool call ended, as the journal has it.

@@ -33,7 +33,7 @@ pub use keeping::{Beside, as_stored, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay, weight};
 pub use transcript::Transcript;
-pub(crate) use view::{answer, arguments, files_given, said_in, text_part, usage, waiting};
+pub(crate) use view::{answer, arguments, files_given, said_in, served_part, text_part, usage, waiting};
 pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::ErrorInfo;
@@ -733,7 +733,7 @@ impl Session {
             return Some(());
         }
         let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
-        let granted = top.part_mut(id).and_then(|run| granted_by(run, entry));
+        let granted = top.part_mut(id).map(|run| granted_by(run, entry)).unwrap_or_default();
         top.fold(id, header.at, entry)?;
         let run = top.part_mut(id)?;
         self.grants.extend(granted);
@@ -866,16 +866,35 @@ pub(crate) fn files_among(blocks: &[Block]) -> impl Iterator<Item = &File> {
 }
 
 /// What this entry always allows.
-fn granted_by(run: &Run, entry: &Entry) -> Option<Grant> {
-    let Entry::PermissionAnswered { tool_call, answer, .. } = entry else { return None };
-    let call = run.call(tool_call).filter(|_| *answer == Answer::AlwaysAllow)?;
-    let CallState::Waiting(question) = &call.state else { return None };
-    Some(Grant {
-        tool: call.name.clone(),
-        definition: question.definition.clone(),
-        destination: question.destination.clone(),
-        outside: question.outside.clone(),
-    })
+fn granted_by(run: &Run, entry: &Entry) -> Vec<Grant> {
+    match entry {
+        Entry::PermissionAnswered { tool_call, answer, .. } if *answer == Answer::AlwaysAllow => {
+            let Some(call) = run.call(tool_call) else { return Vec::new() };
+            let CallState::Waiting(question) = &call.state else { return Vec::new() };
+            vec![Grant {
+                tool: call.name.clone(),
+                definition: question.definition.clone(),
+                destination: question.destination.clone(),
+                outside: question.outside.clone(),
+            }]
+        }
+        Entry::OfferAnswered { answer, .. } if *answer == Answer::AlwaysAllow => offer_granted(run),
+        _ => Vec::new(),
+    }
+}
+
+/// What an answer about tools that the provider runs always allows. A door of the room `past`.
+#[inline(never)]
+fn offer_granted(run: &Run) -> Vec<Grant> {
+    enter(Room::Past);
+    let Some(asked) = run.offer_asked() else { return Vec::new() };
+    let grant = |(tool, definition): &(String, String)| Grant {
+        tool: tool.clone(),
+        definition: definition.clone(),
+        destination: None,
+        outside: asked.outside.clone(),
+    };
+    asked.tools.iter().map(grant).list()
 }
 
 /// Whether a command makes a copy of a session one of its own.

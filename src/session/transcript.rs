@@ -10,7 +10,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Outcome;
 use crate::list::Listed;
 use crate::model::{Block, FileKind, Message, Peer, Role, StopReason, drop_open_server_calls};
-use crate::prompt::framed;
+use crate::prompt::{framed, served};
 use crate::rooms::{Room, enter};
 use crate::run::{Call, CallState, Prompt, Run, Said, Turn};
 use crate::tools::Source;
@@ -304,9 +304,13 @@ impl Transcript {
                     drop_open_server_calls(&mut blocks);
                 }
                 let own = *provider == self.peer.name;
+                // Its own provider has its own words of what it has looked up.
+                let told = if own { None } else { served(&blocks, &self.mark) };
+                blocks.retain(|block| !matches!(block, Block::ServerCall(_) | Block::Cited(_)));
                 self.push(Role::Assistant, blocks, own);
                 self.push(Role::User, results, false);
                 self.push(Role::User, files, false);
+                self.push(Role::User, told.map(Block::Text).into_iter().list(), false);
                 if let Some(error) = &turn.sent_back {
                     self.push(Role::User, vec![Block::Text(sent_back(error))], false);
                 }

@@ -10,9 +10,10 @@ use crate::find::hidden;
 use crate::journal::Sums;
 use crate::json;
 use crate::list::Listed;
-use crate::model::{Block, File, Usage};
+use crate::model::{Block, Cited, File, ServerCall, Usage};
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::rooms::{Room, enter};
 use crate::run::{Call, CallState, Outcome, Prompt, Run, Said, Settled, Steered, Summary, Turn};
 use serde_json::Value;
 
@@ -197,7 +198,7 @@ pub(crate) fn answer(session: &Session, run: &Run, turn: usize, streams: bool) -
     Object::new()
         .text("id", &run.answer_id())
         .text("role", "assistant")
-        .value("parts", parts(run.turns.get(turn..).unwrap_or_default(), streams).into())
+        .value("parts", parts(run, turn, streams).into())
         .number("createdAt", run.started_at)
         .text("runId", &run.id)
         .text("status", status)
@@ -215,14 +216,21 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
     if sums.usage == Usage::default() {
         return None;
     }
-    let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
-        sums.usage;
+    let Usage {
+        input_tokens,
+        output_tokens,
+        cache_read_tokens,
+        cache_write_tokens,
+        reasoning_tokens,
+        searches,
+    } = sums.usage;
     let mut usage = Object::new();
     usage.number("inputTokens", input_tokens).number("outputTokens", output_tokens);
     for (name, count) in [
         ("cacheReadTokens", cache_read_tokens),
         ("cacheWriteTokens", cache_write_tokens),
         ("reasoningTokens", reasoning_tokens),
+        ("searches", searches),
     ] {
         usage.maybe(name, (count > 0).then(|| count.into()));
     }
@@ -243,12 +251,25 @@ fn compactions(run: &Run) -> Option<Value> {
     (!all.is_empty()).then(|| all.into())
 }
 
-fn parts(turns: &[Turn], streams: bool) -> Vec<Value> {
+/// The parts of an answer from this turn on.
+fn parts(run: &Run, from: usize, streams: bool) -> Vec<Value> {
     let mut parts = Vec::new();
-    for turn in turns {
+    // Of the parts of the whole answer, how many are before those of a turn.
+    let mut before = 0;
+    for (at, turn) in run.turns.iter().enumerate() {
         let mut calls = turn.calls.iter();
         let blocks = if streams { turn.said.blocks() } else { turn.blocks() };
-        for block in blocks.iter().filter(|block| block.is_shown()) {
+        let shown = blocks.iter().filter(|block| block.is_shown());
+        let base = before;
+        if at < from {
+            before += shown.count() as u64;
+            continue;
+        }
+        let open = if run.ended.is_some() { "unknown" } else { "started" };
+        // What a provider has paused, it has gone on with.
+        let open = if at + 1 < run.turns.len() { "completed" } else { open };
+        for block in shown {
+            before += 1;
             parts.push(match block {
                 Block::Text(text) => text_part("text", text),
                 Block::Thinking { text, .. } => text_part("thinking", text),
@@ -256,11 +277,39 @@ fn parts(turns: &[Turn], streams: bool) -> Vec<Value> {
                     Some(call) => part_of(call),
                     None => continue,
                 },
+                // Of one that was cut no more is known than its name.
+                Block::ServerCall(call) if call.id.is_empty() => served_part(call, &call.name, open),
+                Block::ServerCall(call) => served_part(call, &call.id, open),
+                Block::Cited(cited) => source_part(cited, base),
                 Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => continue,
             });
         }
     }
     parts
+}
+
+/// A call that the provider carries out itself. `open`: what has become of one that nothing is known of.
+pub(crate) fn served_part(call: &ServerCall, id: &str, open: &str) -> Value {
+    let ServerCall { name, arguments: given, result, done, .. } = call;
+    let status = done.map_or(open, |done| if done { "completed" } else { "failed" });
+    let mut part = Object::new();
+    part.text("type", "tool-call").text("toolCallId", id).text("tool", name);
+    part.value("arguments", arguments(given)).text("status", status).text("by", "provider");
+    part.maybe_text("result", Some(result.as_str()).filter(|text| !text.is_empty())).done()
+}
+
+/// Where an answer has something from. `base`: how many parts of it are before those of this turn. A door of the room `past`.
+#[inline(never)]
+fn source_part(Cited { url, title, text, at }: &Cited, base: u64) -> Value {
+    enter(Room::Past);
+    let mut part = Object::new();
+    part.text("type", "source").text("url", url).text("title", if title.is_empty() { url } else { title });
+    part.maybe_text("citedText", Some(text.as_str()).filter(|text| !text.is_empty()));
+    let mut place = Object::new();
+    for (name, number) in ["part", "start", "end"].iter().zip(at) {
+        place.number(name, if *name == "part" { base + number } else { *number });
+    }
+    part.maybe("at", (!at.is_empty()).then(|| place.done())).done()
 }
 
 /// A part that is text or thinking.

@@ -183,6 +183,38 @@ impl Shape for Text {
     }
 }
 
+/// A tool that the model's provider runs itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerTool {
+    /// By its common name: `web_search`, `web_fetch`, `code_execution`.
+    Named(String),
+    /// As the provider's own API takes it, with its `type`.
+    Own(Map<String, Value>),
+}
+
+impl From<&str> for ServerTool {
+    fn from(name: &str) -> ServerTool {
+        ServerTool::Named(name.into())
+    }
+}
+
+impl Shape for ServerTool {
+    fn read(value: Value) -> Result<ServerTool, Misfit> {
+        match value {
+            Value::String(name) => Ok(ServerTool::Named(name)),
+            Value::Object(own) => Ok(ServerTool::Own(own)),
+            _ => Err(Misfit::new("a name, or an object with a type")),
+        }
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            ServerTool::Named(name) => name.write(),
+            ServerTool::Own(own) => Value::Object(own.clone()),
+        }
+    }
+}
+
 /// When sessions are archived by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Archive {
@@ -279,6 +311,8 @@ shapes! {
         reasoning: Option<Reasoning>;
         /// Members of the request body, over ours.
         provider_options = "providerOptions": Option<Map<String, Value>>;
+        /// Tools that the model's provider runs itself.
+        server_tools = "serverTools": Option<Vec<ServerTool>>;
         /// How many model calls a run may make; default: 20.
         max_turns = "maxTurns": Option<u64>;
         /// How long a tool may take, in milliseconds; default: 60,000.
@@ -451,6 +485,8 @@ shapes! {
         max_output_tokens = "maxOutputTokens": Option<Option<u64>>;
         /// Members of the request body, over ours.
         provider_options = "providerOptions": Option<Option<Map<String, Value>>>;
+        /// Tools that the model's provider runs itself.
+        server_tools = "serverTools": Option<Option<Vec<ServerTool>>>;
     }
 
     /// How a message is sent.

@@ -50,6 +50,17 @@ words! {
         Files = "files",
         /// The conversation becomes shorter for its model.
         Compaction = "compaction",
+        /// Tools that the provider runs are not offered.
+        ServerTools = "server_tools",
+    }
+    /// Why tools that the provider runs are not offered.
+    LeftOut {
+        /// The model's provider does not have them, as far as is known.
+        Unsupported = "unsupported",
+        /// A rule or a person has not allowed it.
+        NotAllowed = "not_allowed",
+        /// The page has a tool of that name.
+        NameTaken = "name_taken",
     }
     /// How far a conversation has become shorter.
     CompactionPhase {
@@ -199,12 +210,17 @@ shapes! {
     /// `error` says what can be done. Or, without a `sessionId`, these `pages` are damaged, and so many more are `missing` of which
     /// nothing that is stored says the name. `kind: "files"`: these `files` of the conversation are lost. Their ids are told once, the run
     /// goes on, and the model is told in their place. `kind: "compaction"`: the model is sent less of the conversation from here on,
-    /// `by` a summary, or by leaving out old results of tools. What `history()` shows stays whole.
+    /// `by` a summary, or by leaving out old results of tools. What `history()` shows stays whole. `kind: "server_tools"`: these
+    /// `tools` are not offered in this run, and `because` says why; the run goes on without them.
     told Notice {
         /// What it is about.
         kind: NoticeKind;
         /// The files that are lost.
         files: Option<Vec<String>>;
+        /// The tools that are not offered.
+        tools: Option<Vec<String>>;
+        /// Why they are not.
+        because: Option<LeftOut>;
         /// Which try of the answer comes.
         attempt: Option<u64>;
         /// After how many milliseconds.

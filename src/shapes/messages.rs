@@ -46,6 +46,11 @@ words! {
         /// The page was lost while it ran.
         Unknown = "unknown",
     }
+    /// Who runs a tool, where that is nobody here.
+    CalledBy {
+        /// The model's provider.
+        Provider = "provider",
+    }
     /// What a conversation does.
     ViewStatus {
         /// Nothing was heard of it yet.
@@ -211,6 +216,31 @@ shapes! {
         error: Option<ErrorInfo>;
         /// What the tool gave as files, in its order.
         files: Option<Vec<FilePart>>;
+        /// `provider`: the model's provider has run it (`serverTools`). `result` is what it gave in short; nobody was asked, and no
+        /// event tells of it.
+        by: Option<CalledBy>;
+    }
+
+    /// Where an answer has something from, as its provider says. It stands behind all that its model has said then.
+    told SourcePart("source") {
+        /// The address; of `http:` or `https:`.
+        url: String;
+        /// What it is called, or its address.
+        title: String;
+        /// What is taken from there, word for word.
+        cited_text = "citedText": Option<String>;
+        /// What of the message has it from there.
+        at: Option<SourcePlace>;
+    }
+
+    /// A place in a message.
+    told SourcePlace {
+        /// Which of its parts, from 0.
+        part: u64;
+        /// From where on in its text, in UTF-16 units; absent: all of it.
+        start: Option<u64>;
+        /// Up to where.
+        end: Option<u64>;
     }
 
     /// Tokens. Cached ones are apart: the whole input is the sum of the three. Reasoning is part of the output. Of an answer that
@@ -227,9 +257,11 @@ shapes! {
         cache_write_tokens = "cacheWriteTokens": Option<u64>;
         /// How much of the output was reasoning.
         reasoning_tokens = "reasoningTokens": Option<u64>;
-        /// Dollars, by the prices known when each answer came (`AgentConfig.models`). Absent where one of the answers has no
-        /// known price: the sum would be too low. What it does not know of: discounts, taxes, fees for tools the provider runs,
-        /// and caches paid for an hour.
+        /// How often the provider has searched the web, as it bills that.
+        searches: Option<u64>;
+        /// Dollars, by the prices known when each answer came (`AgentConfig.models`), with the fee for web searches where that is
+        /// known. Absent where one of the answers has no known price: the sum would be too low. What it does not know of: discounts,
+        /// taxes, other fees for tools the provider runs, and caches paid for an hour.
         cost: Option<f64>;
     }
 
@@ -378,6 +410,8 @@ pub enum Part {
     File(FilePart),
     /// A call of a tool.
     ToolCall(Box<ToolCallPart>),
+    /// Where an answer has something from.
+    Source(Box<SourcePart>),
 }
 
 impl Part {
@@ -397,6 +431,7 @@ impl Shape for Part {
             Some("thinking") => ThinkingPart::read(value).map(Part::Thinking),
             Some("file") => FilePart::read(value).map(Part::File),
             Some("tool-call") => ToolCallPart::read(value).map(|call| Part::ToolCall(Box::new(call))),
+            Some("source") => SourcePart::read(value).map(|source| Part::Source(Box::new(source))),
             _ => Err(Misfit::new("a known kind of part").within("type")),
         }
     }
@@ -406,6 +441,7 @@ impl Shape for Part {
             Part::Thinking(part) => part.write(),
             Part::File(part) => part.write(),
             Part::ToolCall(part) => part.write(),
+            Part::Source(part) => part.write(),
         }
     }
 }

@@ -299,7 +299,7 @@ macro_rules! are_texts {
 }
 
 are_texts! {
-    Activity CallStatus CallStep ChunkKind CompactReason CompactionPhase CompactionWay Concurrency IfRunning Integrity ItemActivity ListStatus MemoryScope MessageStatus Mode NoticeKind
+    Activity CallStatus CallStep CalledBy ChunkKind CompactReason CompactionPhase CompactionWay Concurrency IfRunning Integrity ItemActivity LeftOut ListStatus MemoryScope MessageStatus Mode NoticeKind
     OnResume Outcome PageFault Phase ProcessType Reasoning RecoverAction Resume Role Rule RunOutcome Settlement
     SkillScope StorageKind Titles ToolSource ViewStatus WaitStatus WhenBusy
 }

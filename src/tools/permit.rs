@@ -86,6 +86,12 @@ pub struct Grant {
 }
 
 impl Grant {
+    /// Whether it allows a tool of this name and definition that says nowhere where it sends something, where a conversation
+    /// holds this text from outside.
+    pub fn covers(&self, tool: &str, definition: &str, outside: &Outside) -> bool {
+        self.tool == tool && self.definition == definition && outside.is_within(&self.outside)
+    }
+
     /// Whether a person has seen where this call sends something. A tool that does not say where: whether that person has
     /// seen each origin of the text from outside.
     fn foresees(&self, destination: Option<&str>, outside: &Outside) -> bool {

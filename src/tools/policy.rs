@@ -111,6 +111,12 @@ impl Policy {
         Some(["[UNAVAILABLE: Requires ", self.missing(tool)?, " capability]"].concat())
     }
 
+    /// What the rules say of a tool that nobody here runs: only its name is known.
+    pub fn verdict_by_name(&self, name: &str) -> Verdict {
+        let named = self.tools.iter().find(|(rule, _)| rule == name).map(|(_, verdict)| *verdict);
+        named.or(self.default).unwrap_or(Verdict::Allow)
+    }
+
     /// What the rules say of a tool, and why. `outside`: text from outside may have asked for it, and no person has allowed
     /// that.
     pub fn verdict(&self, tool: &Definition, outside: bool) -> (Verdict, AskReason) {

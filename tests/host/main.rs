@@ -84,6 +84,8 @@ mod cases {
     mod question;
     /// Parts of the module that arrive when they are needed.
     mod room;
+    /// Tools that a model's provider runs.
+    mod served;
     /// Named sessions.
     mod session;
     /// One workspace in several tabs.

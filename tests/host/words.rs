@@ -471,7 +471,8 @@ fn comments(source: &str) -> String {
     let lines = source.lines().map(|line| {
         let line = line.trim();
         let (text, beside_code) = if in_block {
-            (line.trim_start_matches('*'), false)
+            // The end of a block alone in its line is no star of it.
+            (if line.starts_with("*/") { line } else { line.trim_start_matches('*') }, false)
         } else if let Some(rest) = line.strip_prefix("/*") {
             in_block = true;
             (rest.trim_start_matches('*'), false)

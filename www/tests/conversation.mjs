@@ -40,6 +40,26 @@ export const tests = {
     assert.equal(await line.evaluate((e) => getComputedStyle(e, "::after").width), "2px");
   },
 
+  async "a search of the provider's shows as a card while it runs, and its source once under the answer"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "search the web slowly");
+    const card = page.locator("[data-testid=tool-card][data-by=provider]");
+    await card.waitFor();
+    assert.equal(await card.getAttribute("data-state"), "started");
+    model.release();
+    await settled(page);
+    assert.deepEqual([await card.count(), await card.getAttribute("data-state")], [1, "completed"]);
+    assert.match(await card.textContent(), /web_search/);
+    const sources = page.getByTestId("source");
+    assert.equal(await sources.filter({ visible: true }).count(), 1, "each address once");
+    const link = sources.first().getByRole("link", { name: "Opening hours" });
+    assert.deepEqual([await link.getAttribute("href"), await link.getAttribute("target"), await link.getAttribute("rel")], ["https://shop.example/hours", "_blank", "noopener noreferrer nofollow"]);
+    assert.match(await sources.first().textContent(), /shop\.example.*open till six/);
+    assert.equal(await page.locator("a[href^='javascript']").count(), 0);
+  },
+
   async "Stop: the text stays, a note says so, the composer is ready"({ page, base, model, visit }) {
     await open(page, base);
     await useModel(visit, model);

@@ -121,6 +121,14 @@ async function answer({ model, messages, system }, response, cors, state) {
   } else if (/think/.test(asked)) {
     await stream.block({ type: "thinking", thinking: "", signature: "" }, WORDS.map((thinking) => ({ type: "thinking_delta", thinking })).concat({ type: "signature_delta", signature: "c2lnbmVk" }));
     await stream.text(["I have ", "thought ", "about it."]);
+  } else if (/search the web/.test(asked)) {
+    const [url, title] = ["https://shop.example/hours", "Opening hours"];
+    await stream.block({ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }, [{ type: "input_json_delta", partial_json: '{"query":"hours"}' }]);
+    if (/slowly/.test(asked)) await hold(state);
+    await stream.block({ type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url, title, encrypted_content: "c2VhbGVk" }] }, []);
+    const cited = (cited_text, more) => ({ type: "citations_delta", citation: { type: "web_search_result_location", url, title, cited_text, encrypted_index: "c2VhbGVk", ...more } });
+    await stream.block({ type: "text", text: "" }, [cited("open till six"), { type: "text_delta", text: "They are open till six." }]);
+    await stream.block({ type: "text", text: "" }, [cited("closed on Sunday"), cited("no", { url: "javascript:alert(1)" }), { type: "text_delta", text: " Not on Sunday." }]);
   } else if (/use tools/.test(asked) && !results) {
     await stream.text(["I look."]);
     await stream.tool("search_pages", { query: "dragon" });

@@ -1,7 +1,7 @@
 // Anthropic Messages: the writer of its streams is `sse.mjs`, its rules are `anthropic-rules.mjs`.
 import { check } from "../anthropic-rules.mjs";
 import { errorBody, event, message } from "../sse.mjs";
-import { COST, kind, parse } from "./words.mjs";
+import { COST, kind, next, parse } from "./words.mjs";
 
 export const anthropic = {
   path: "/v1/messages",
@@ -11,11 +11,16 @@ export const anthropic = {
   asks: ["anthropic-dangerous-direct-browser-access", "anthropic-version", "content-type", "x-api-key"],
 
   answer(blocks, { stop, cost = COST } = {}) {
-    const written = [].concat(blocks).map((block) => {
+    let searches = 0;
+    const written = [].concat(blocks).flatMap((block) => {
       const [is, it] = kind(block);
+      if (is === "searched") {
+        searches++;
+        return searched(it);
+      }
       return is === "thinking" ? { thinking: it.thinking, signature: it.seal ?? "c2ln" } : is === "tool" ? { ...it, id: it.id ?? undefined } : it;
     });
-    const usage = { input_tokens: cost.input, cache_creation_input_tokens: 0, cache_read_input_tokens: cost.cached, output_tokens: cost.output };
+    const usage = { input_tokens: cost.input, cache_creation_input_tokens: 0, cache_read_input_tokens: cost.cached, output_tokens: cost.output, ...(searches && { server_tool_use: { web_search_requests: searches, web_fetch_requests: 0 } }) };
     return message(written, { stop: stop === "length" ? "max_tokens" : undefined, usage: { ...usage, output_tokens_details: { thinking_tokens: cost.reasoning } } });
   },
   usage: (cost) => ({ inputTokens: cost.input, outputTokens: cost.output, cacheReadTokens: cost.cached, reasoningTokens: cost.reasoning }),
@@ -48,3 +53,13 @@ export const anthropic = {
     context_length: [400, errorBody("invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum")],
   },
 };
+
+/** A search that the server has made itself, and what is said of it. */
+function searched({ searched, found: { url, title, cited }, says }) {
+  const id = `srvtoolu_${next()}`;
+  return [
+    { raw: { type: "server_tool_use", id, name: "web_search", input: { query: searched } } },
+    { raw: { type: "web_search_tool_result", tool_use_id: id, content: [{ type: "web_search_result", url, title, encrypted_content: "c2VhbGVk", page_age: null }] } },
+    { raw: { type: "text", text: says, citations: [{ type: "web_search_result_location", url, title, encrypted_index: "c2VhbGVk", cited_text: cited }] } },
+  ];
+}

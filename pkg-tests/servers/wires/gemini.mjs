@@ -19,7 +19,7 @@ export const gemini = {
     if (step?.type === "thought") sent.push({ index, text: "" });
     const thought = sent.findLast((own) => own.index === index);
     if (delta?.type === "thought_summary") thought.text += delta.content.text;
-    if (delta?.type === "thought_signature") thought.signature = delta.signature;
+    if (delta?.type === "thought_signature" && thought) thought.signature = delta.signature;
   },
   breaks: { event: event("error", { error: { code: "INTERNAL", message: "upstream failed" } }), code: "server" },
   failures: {
@@ -42,7 +42,8 @@ function event(event_type, value) { return `event: ${event_type}\ndata: ${JSON.s
 function answer(blocks, { stop, cost = COST } = {}) {
   const interaction = (status, more) => ({ interaction: { id: "", status, object: "interaction", model: "m", ...more } });
   const events = [event("interaction.created", interaction("in_progress")), event("interaction.status_update", { interaction_id: "", status: "in_progress" })];
-  const all = [].concat(blocks).map(kind);
+  const all = [].concat(blocks).map(kind).flatMap(([is, block]) => (is === "searched" ? [[is, block], ["found", block], ["text", { text: block.says, found: block.found }]] : [[is, block]]));
+  let search;
   all.forEach(([is, block], index) => {
     const begin = (step) => events.push(event("step.start", { index, step }));
     const add = (delta) => events.push(event("step.delta", { index, delta }));
@@ -53,6 +54,14 @@ function answer(blocks, { stop, cost = COST } = {}) {
     } else if (is === "text") {
       begin({ type: "model_output" });
       for (const text of pieces(block.text)) add({ type: "text", text });
+      if (block.found) add({ type: "text_annotation_delta", annotations: [{ type: "url_citation", url: block.found.url, title: block.found.title, start_index: 0, end_index: new TextEncoder().encode(block.text).length }] });
+    } else if (is === "searched") {
+      search = `gs${next()}`;
+      begin({ type: "google_search_call", id: search, arguments: {} });
+      add({ type: "google_search_call", id: search, arguments: { queries: [block.searched] } });
+      add({ type: "thought_signature", signature: "c2VhcmNo" });
+    } else if (is === "found") {
+      begin({ type: "google_search_result", call_id: search, result: [{ search_suggestions: "<div>chips</div>" }], signature: "c2VhcmNo" });
     } else {
       const written = json(block.args) || "{}";
       begin({ id: block.id ?? `k${next()}`, signature: "", type: "function_call", name: block.tool, arguments: {} });
@@ -89,6 +98,10 @@ function check({ headers = {}, json: body, text = "" }, sent) {
   const names = new Set();
   need(body.tools === undefined || (Array.isArray(body.tools) && body.tools.length), "tools: an empty list says nothing, leave it out");
   for (const tool of body.tools ?? []) {
+    if (["google_search", "url_context", "code_execution"].includes(tool.type)) {
+      need(Object.keys(tool).length === 1, `tools: ${tool.type} takes nothing here`);
+      continue;
+    }
     need(tool.type === "function" && !unknown(tool, ["type", "name", "description", "parameters"]).length, "tools: flat, and functions");
     need(NAME.test(tool.name ?? "") && !names.has(tool.name), `tools: bad name, or two of it: ${tool.name}`);
     need(tool.parameters?.type === "object", `tools: the parameters of ${tool.name} must be of an object`);
@@ -99,7 +112,7 @@ function check({ headers = {}, json: body, text = "" }, sent) {
   return bad;
 }
 
-const STEPS = { user_input: ["content"], model_output: ["content"], thought: ["signature", "summary"], function_call: ["id", "name", "arguments", "signature"], function_result: ["call_id", "name", "result", "is_error"] };
+const STEPS = { user_input: ["content"], model_output: ["content"], thought: ["signature", "summary"], function_call: ["id", "name", "arguments", "signature"], function_result: ["call_id", "name", "result", "is_error"], google_search_call: ["id", "arguments", "signature"], google_search_result: ["call_id", "result", "signature"] };
 
 function checkInput(steps, sent, need) {
   const open = new Map(); // the id of each call without a result, and its tool
@@ -133,6 +146,8 @@ function checkInput(steps, sent, need) {
       const text = step.summary?.[0]?.text ?? "";
       need(step.signature === UNSIGNED ? !step.summary : sent.some((own) => own.signature === step.signature && own.text === text), at("Corrupted thought signature."));
       need(step.summary === undefined || said(text), at("a summary that says nothing"));
+    } else if (type === "google_search_call" || type === "google_search_result") {
+      need(step.signature === "c2VhcmNo", at("Corrupted signature of a search."));
     } else if (type === "function_call") {
       need(NAME.test(step.id ?? "") && !seen.has(step.id), at(`a call's id is not allowed, or there twice: ${JSON.stringify(step.id)}`));
       need(NAME.test(step.name ?? ""), at(`a call's name is not allowed: ${JSON.stringify(step.name)}`));

@@ -50,7 +50,8 @@ function answer(blocks, { stop, cost = COST } = {}) {
   const head = { id: `resp_${next()}`, object: "response", model: "m", output: [], error: null, incomplete_details: null, usage: null };
   send("response.created", { response: { ...head, status: "in_progress" } });
   send("response.in_progress", { response: { ...head, status: "in_progress" } });
-  for (const [is, block] of [].concat(blocks).map(kind)) {
+  const all = [].concat(blocks).map(kind).flatMap(([is, block]) => (is === "searched" ? [[is, block], ["text", { text: block.says, found: block.found }]] : [[is, block]]));
+  for (const [is, block] of all) {
     const output_index = output.length;
     const add = (item) => send("response.output_item.added", { output_index, item });
     // A text: its part begins, its pieces, and all of it twice.
@@ -61,7 +62,7 @@ function answer(blocks, { stop, cost = COST } = {}) {
       send(`response.${type}.done`, { ...at, text });
       send(`response.${part}.done`, { ...at, part: as });
     };
-    const id = `${{ thinking: "rs", text: "msg", tool: "fc" }[is]}_${next()}`;
+    const id = `${{ thinking: "rs", text: "msg", tool: "fc", searched: "ws" }[is]}_${next()}`;
     let whole;
     if (is === "thinking") {
       // xAI and OpenAI both: sealed at first as far as it goes, whole at the end.
@@ -69,9 +70,15 @@ function answer(blocks, { stop, cost = COST } = {}) {
       add({ ...whole, encrypted_content: "gAAAunfinished", summary: [] });
       say("reasoning_summary_part", "reasoning_summary_text", block.thinking, "summary_index", whole.summary[0]);
     } else if (is === "text") {
-      whole = { id, type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: block.text, annotations: [], logprobs: [] }] };
+      const { url, title } = block.found ?? {};
+      const annotations = url ? [{ type: "url_citation", url, title, start_index: 0, end_index: block.text.length }] : [];
+      whole = { id, type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: block.text, annotations, logprobs: [] }] };
       add({ ...whole, status: "in_progress", content: [] });
       say("content_part", "output_text", block.text, "content_index", whole.content[0]);
+    } else if (is === "searched") {
+      whole = { id, type: "web_search_call", status: "completed", action: { type: "search", query: block.searched, queries: [block.searched] } };
+      add({ id, type: "web_search_call", status: "in_progress" });
+      send("response.web_search_call.searching", { output_index, item_id: id });
     } else {
       const written = json(block.args) || "{}";
       whole = { id, type: "function_call", status: "completed", call_id: block.id ?? `call_${next()}`, name: block.tool, arguments: written };
@@ -104,6 +111,11 @@ function check(record, sent, asked) {
   const names = new Set();
   need(body.tools === undefined || (Array.isArray(body.tools) && body.tools.length), "tools: an empty list says nothing, leave it out");
   for (const tool of body.tools ?? []) {
+    if (tool.type === "web_search") continue;
+    if (tool.type === "code_interpreter") {
+      need(tool.container?.type === "auto", "Missing required parameter: 'tools[0].container'.");
+      continue;
+    }
     need(tool.type === "function" && !("function" in tool), "tools: flat, and functions");
     // Left out it means that every argument must be there, and a schema that does not say so is refused.
     need(tool.strict === false, `tools: the schema of ${tool.name} is none of a strict tool`);
@@ -116,7 +128,7 @@ function check(record, sent, asked) {
   return bad;
 }
 
-const ITEMS = { message: ["role", "content"], function_call: ["call_id", "name", "arguments"], function_call_output: ["call_id", "output"], reasoning: ["summary", "encrypted_content"] };
+const ITEMS = { message: ["role", "content"], function_call: ["call_id", "name", "arguments"], function_call_output: ["call_id", "output"], reasoning: ["summary", "encrypted_content"], web_search_call: ["id", "status", "action"] };
 
 function checkInput(items, sent, need) {
   const open = new Set();
@@ -151,6 +163,8 @@ function checkInput(items, sent, need) {
     } else if (item.type === "function_call_output") {
       need(open.delete(item.call_id), at(`No tool call found for function call output with call_id ${item.call_id}`));
       need(typeof item.output === "string" && item.output, at("an empty result"));
+    } else if (item.type === "web_search_call") {
+      need(said(item.id) && object(item.action), at("a search without its id or its action"));
     } else {
       need(Array.isArray(item.summary), at("summary: is required"));
       need(sent.some((own) => own.encrypted_content === item.encrypted_content), at("The encrypted content could not be verified."));

@@ -1,8 +1,9 @@
 // What the wires' writers and rules have in common: a model's answer in words, and how texts are cut into pieces.
 //
-// An answer is a list of blocks: `"text"`, `{ thinking, seal? }` and `{ tool, args?, id? }`. `seal` is what only its
-// provider can read, or the proof that it is its own. Without `args` the tool takes none, and with `id: null` the
-// server gives none. What it cost is `{ input, cached, output, reasoning }`: tokens that were not in the cache, that
+// An answer is a list of blocks: `"text"`, `{ thinking, seal? }`, `{ tool, args?, id? }` and `{ searched, found, says }`. `seal` is what only
+// its provider can read, or the proof that it is its own. Without `args` the tool takes none, and with `id: null` the
+// server gives none. `searched` is what the server itself has searched for. It has `found` `{ url, title, cited }`, and says something of
+// it. What an answer cost is `{ input, cached, output, reasoning }`: tokens that were not in the cache, that
 // were, written, and thought.
 
 /** What an answer costs where a test does not care. */
@@ -14,6 +15,7 @@ export const pieces = (text) => text.match(/\S*\s*/g).filter(Boolean);
 /** A block with its kind: `[kind, block]`. */
 export function kind(block) {
   if (typeof block === "string") return ["text", { text: block }];
+  if (block.searched) return ["searched", block];
   return [block.tool ? "tool" : block.thinking !== undefined ? "thinking" : "text", block];
 }
 

@@ -14,7 +14,8 @@ use crate::journal::{Answer, AskReason, Entry, Outside, Word};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::{Call, CallState, Question, Run};
+use crate::rooms::{Room, enter};
+use crate::run::{Call, CallState, OfferQuestion, Question, Run};
 use crate::session;
 use crate::tools::{Answers, Definition, ToolText, empties_page};
 use serde_json::Value;
@@ -114,6 +115,27 @@ impl Calls {
         self.tell_message(core, session, run, false);
     }
 
+    /// A question about tools that the provider runs is stored: everyone is told. A door of the room `past`.
+    #[inline(never)]
+    pub(in crate::harness) fn tell_offer(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+    ) {
+        enter(Room::Past);
+        let Some(asked) = core.run(session, run).and_then(Run::offer_asked) else { return };
+        let (id, detail) = (asked.id.clone(), offer_request(asked));
+        if let Some(deadline) = setup.question_deadline(core) {
+            self.question_deadlines.push((deadline, session.into(), id));
+        }
+        let Some(mut event) = core.detail_of(session, run) else { return };
+        event.all(detail);
+        core.outbox.tell_after_commit(core.status_notice());
+        core.send("agent:permission-required", event, true);
+    }
+
     /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
     pub(in crate::harness) fn tell_handed(
         &mut self,
@@ -143,13 +165,17 @@ impl Calls {
     /// All calls that wait for a person, and those that other runs carry out.
     pub(in crate::harness) fn tell_waiting_calls(&mut self, core: &mut Core, setup: &Setup, session: &str) {
         let Some(run) = core.current(session) else { return };
-        let mut waiting = Vec::new();
+        let (mut waiting, mut offers) = (Vec::new(), Vec::new());
         for part in run.parts() {
+            offers.extend(part.offer_asked().map(|_| part.id.clone()));
             for call in part.open_calls() {
                 if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
                     waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
                 }
             }
+        }
+        for run in offers {
+            self.tell_offer(core, setup, session, &run);
         }
         for (run, call, state) in waiting {
             match state {
@@ -166,6 +192,7 @@ impl Calls {
         if let Some(folded) = core.session(session) {
             let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
             for run in parts {
+                questions.extend(run.offer_asked().map(offer_request));
                 for (call, question) in run.questions() {
                     questions.push(told_question(core, folded, run, call, question));
                 }
@@ -223,9 +250,35 @@ pub(in crate::harness) fn request_about(
 /// The questions of a run that wait for a person: none while it is put aside.
 pub(in crate::harness) fn asked_in(core: &Core, session: &str, run: &str) -> Vec<String> {
     let parts = core.current(session).filter(|top| !top.held).map(Run::parts).unwrap_or_default();
-    let questions = parts.into_iter().find(|part| part.id == run).map(Run::questions).unwrap_or_default();
-    questions.iter().map(|(_, question)| question.id.clone()).list()
+    let Some(part) = parts.into_iter().find(|part| part.id == run) else { return Vec::new() };
+    let asked = part.offer_asked().map(|asked| asked.id.clone());
+    asked.into_iter().chain(part.questions().iter().map(|(_, question)| question.id.clone())).list()
 }
+
+/// `PermissionRequest` of the contract, where it is about tools that the provider runs. A door of the room `past`.
+#[inline(never)]
+fn offer_request(asked: &OfferQuestion) -> Value {
+    enter(Room::Past);
+    let names = asked.tools.iter().map(|(name, _)| name.as_str()).list();
+    let list = find::join(&names, ", ");
+    let external = asked.reason.known() == Some(AskReason::ExternalText);
+    let mut object = Object::new();
+    object
+        .text("requestId", &asked.id)
+        .text("toolCallId", &asked.id)
+        .text("tool", &list)
+        .value("arguments", Object::new().value("serverTools", names.as_slice().into()).done())
+        .text("explanation", &["Let the model's provider use ", &list, " for this answer?"].concat())
+        .maybe_text("warning", external.then_some(CARRIES_OUT))
+        .text("reason", asked.reason.as_str());
+    if !asked.outside.is_empty() {
+        object.value("outside", asked.outside.to_json());
+    }
+    object.done()
+}
+
+/// What a person has to know of tools that a provider runs.
+const CARRIES_OUT: &str = "The conversation holds text from outside, which may use them to send words out. Nobody is asked again before they run.";
 
 /// `PermissionRequest` of the contract; `decide` gets it before there is a question. A call: its id, the name of its tool,
 /// and that tool, if it is still there.

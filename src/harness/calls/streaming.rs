@@ -14,7 +14,7 @@ use crate::harness::core::{Core, drafts};
 use crate::harness::setup::Setup;
 use crate::journal::blocks_to_json;
 use crate::list::Listed;
-use crate::model::{Block, Delta, DeltaKind, Known, Usage};
+use crate::model::{Block, Delta, DeltaKind, Known, ServerCall, Usage};
 use crate::object::Object;
 use crate::ports::{Millis, Write};
 use crate::run::Run;
@@ -146,7 +146,7 @@ impl LiveModel {
 
     /// What was told of its text and thinking.
     pub fn told(&self) -> impl Iterator<Item = &str> {
-        let said = self.parts.iter().filter(|part| part.kind != DeltaKind::ToolCall);
+        let said = self.parts.iter().filter(|part| part.kind.is_text());
         said.map(|part| part.text.get(..part.told).unwrap_or_default())
     }
 
@@ -163,7 +163,11 @@ impl LiveModel {
     /// What has come, as far as it can stand alone.
     pub fn blocks(&self) -> Vec<Block> {
         let said = self.parts.iter().filter(|part| !part.text.is_empty());
-        said.filter_map(|part| block(part.kind, &part.text)).list()
+        let block = |part: &Streamed| match part.kind {
+            DeltaKind::ServerCall => Some(Block::ServerCall(ServerCall::named(&part.text))),
+            kind => block(kind, &part.text),
+        };
+        said.filter_map(block).list()
     }
 
     /// The answer that came by a tool's call: it is what the model says. Its text is told with the last news.
@@ -194,7 +198,7 @@ fn block(kind: DeltaKind, text: &str) -> Option<Block> {
     match kind {
         DeltaKind::Text => Some(Block::Text(text.into())),
         DeltaKind::Thinking => Some(Block::Thinking { text: text.into(), signature: None }),
-        DeltaKind::ToolCall => None,
+        DeltaKind::ToolCall | DeltaKind::ServerCall => None,
     }
 }
 
@@ -240,7 +244,7 @@ impl Calls {
         };
         let index = delta.part as usize;
         while model.parts.len() <= index {
-            model.fresh_call |= delta.kind == DeltaKind::ToolCall;
+            model.fresh_call |= !delta.kind.is_text();
             let answer = || model.asked.answers_by.as_deref() == Some(delta.text);
             // What it says comes with its end.
             let kind = match delta.kind {
@@ -250,7 +254,7 @@ impl Calls {
             model.parts.push(Streamed { kind, text: String::new(), told: 0, told_units: 0, drafted: 0 });
         }
         if let Some(part) = model.parts.get_mut(index)
-            && (part.kind == delta.kind || delta.kind != DeltaKind::ToolCall)
+            && (part.kind == delta.kind || delta.kind.is_text())
         {
             part.text.push_str(delta.text);
             if model.grown.last() != Some(&index) {
@@ -308,7 +312,7 @@ impl Calls {
             let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
                 continue;
             };
-            if part.kind != DeltaKind::ToolCall {
+            if part.kind.is_text() {
                 news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
                 if part.drafted == part.told {
                     model.undrafted.push(index);
@@ -350,6 +354,10 @@ impl Calls {
         let part = |(index, part): (usize, &Streamed)| match part.kind {
             DeltaKind::Text => session::text_part("text", &told(part)),
             DeltaKind::Thinking => session::text_part("thinking", &told(part)),
+            DeltaKind::ServerCall => {
+                let id = format!("receiving-{index}");
+                session::served_part(&ServerCall::named(&part.text), &id, "started")
+            }
             DeltaKind::ToolCall => Object::new()
                 .text("type", "tool-call")
                 .text("toolCallId", &format!("receiving-{index}"))

@@ -17,16 +17,18 @@ use crate::error::ErrorInfo;
 use crate::journal::{Limit, Process, redact};
 use crate::json::json;
 use crate::list::Listed;
-use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
+use crate::model::{Ability, Catalog, Known, Peer, Preset, Reasoning, SERVED, Settings};
 use crate::object::Object;
 use crate::ports::{MAX_DELAY_MS, Shelf};
 use crate::prompt::{self, Skill};
 use crate::protocol::args::shortened;
+use crate::rooms::{Room, enter};
 use crate::run::Budget;
 use crate::session::DEFAULT_MAX_TURNS;
 use crate::tools::Verdict;
 use read::{given, invalid, number, object, optional, text, unknown, whole, word};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// The shortest text that is taken for a secret: a shorter one would be found everywhere.
 pub(in crate::harness) const SECRET_BYTES: usize = 8;
@@ -72,6 +74,8 @@ pub struct Config {
     pub provider_options: Option<String>,
     /// The keys among those.
     option_keys: Vec<String>,
+    /// The tools that the provider is to run itself.
+    pub server_tools: Rc<ServerTools>,
     /// How many model calls a run may make.
     pub max_turns: u64,
     /// What a run and a session may use up, as the page wrote it.
@@ -119,6 +123,17 @@ pub struct Remembering {
     pub limit: usize,
 }
 
+/// Tools that the provider is to run itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerTools {
+    /// Each by its name and as the page wrote it.
+    pub tools: Vec<(String, Value)>,
+    /// All of them as the page wrote them. `None`: there is none.
+    given: Option<Value>,
+    /// The keys among them.
+    keys: Vec<String>,
+}
+
 /// How a conversation is made shorter for its model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compaction {
@@ -151,6 +166,7 @@ impl Default for Config {
             reasoning: None,
             provider_options: None,
             option_keys: Vec::new(),
+            server_tools: Rc::default(),
             max_turns: DEFAULT_MAX_TURNS,
             budgets: None,
             tool_timeout_ms: TOOL_TIMEOUT_MS,
@@ -197,11 +213,12 @@ impl Config {
                 _ => config.take(name, value)?,
             }
         }
-        if overrides.get("providerOptions").is_some_and(|options| !keys_in(options).is_empty()) {
-            let error = invalid(
-                "providerOptions of a session or a message must hold no key, because they are stored",
-            );
-            return Err(error.hint("give the key in the providerOptions of startAgent"));
+        for name in ["providerOptions", "serverTools"] {
+            if overrides.get(name).is_some_and(|given| !keys_in(given).is_empty()) {
+                let why = " of a session or a message must hold no key, because they are stored";
+                let hint = ["give the key in the ", name, " of startAgent"].concat();
+                return Err(invalid(&[name, why].concat()).hint(hint));
+            }
         }
         on.map_or(Ok(()), |name| config.must_have(name))?;
         let model = overrides.get("model").map(|model| text(model, "model")).transpose()?;
@@ -251,6 +268,9 @@ impl Config {
             "providerOptions" => {
                 self.provider_options = optional(value, name, |v, n| object(v, n).map(|_| json(v)))?;
                 self.option_keys = keys_in(value);
+            }
+            "serverTools" => {
+                self.server_tools = if null { Rc::default() } else { server_tools(value, name)? };
             }
             "maxTurns" => {
                 self.max_turns =
@@ -431,6 +451,18 @@ impl Config {
         self.known(on).and_then(|known| known.can(Ability::Tools)) != Some(false)
     }
 
+    /// How the provider of this name is offered a tool that it runs itself: the list of a body, and its item there. `given`: as
+    /// the page wrote it. `None`: it has no such tool.
+    pub fn served_by(&self, on: Option<&str>, name: &str, given: &Value) -> Option<(&'static str, String)> {
+        let Provider::Http(http) = self.serving(on).filter(|_| self.calls_tools(on))? else { return None };
+        let Preset { wire, dialect, .. } = http.preset;
+        if given.is_object() {
+            return wire.served().map(|_| ("tools", json(given)));
+        }
+        let served = dialect.served.iter().find(|(common, ..)| *common == name);
+        served.map(|(_, list, item)| (*list, (*item).to_owned()))
+    }
+
     /// The id of the model that the provider of this name is asked for.
     pub fn model(&self, on: Option<&str>) -> &str {
         let own = self.serving(on).and_then(Provider::model);
@@ -464,6 +496,7 @@ impl Config {
             temperature: self.temperature.clone(),
             reasoning: self.reasoning,
             provider_options: self.provider_options.clone(),
+            served: Vec::new(),
             form: None,
         }
     }
@@ -472,7 +505,8 @@ impl Config {
     pub fn secrets(&self) -> Vec<&str> {
         let named = self.providers.iter().map(|(_, provider)| provider);
         let secrets = self.provider.iter().chain(named).flat_map(Provider::secrets);
-        let secrets = secrets.chain(self.option_keys.iter().map(String::as_str));
+        let secrets =
+            secrets.chain(self.option_keys.iter().chain(&self.server_tools.keys).map(String::as_str));
         secrets.filter(|secret| secret.len() >= SECRET_BYTES).list()
     }
 
@@ -504,6 +538,7 @@ impl Config {
             .maybe_text("temperature", self.temperature.as_deref())
             .maybe_text("reasoning", self.reasoning.and_then(|level| REASONING.get(level as usize)).copied())
             .maybe_text("providerOptions", self.provider_options.as_deref())
+            .maybe("serverTools", self.record_of_server_tools())
             .number("maxTurns", self.max_turns)
             .maybe("retry", self.retry_cut.then(|| Object::new().flag("cut", true).done()))
             .maybe("budgets", self.budgets.clone())
@@ -521,6 +556,11 @@ impl Config {
     /// Where memories are.
     pub fn shelf(&self) -> Shelf {
         self.memory.map(|memory| memory.shelf).unwrap_or_default()
+    }
+
+    /// The tools that the provider runs, as the page wrote them.
+    fn record_of_server_tools(&self) -> Option<Value> {
+        self.server_tools.given.clone()
     }
 
     /// How a conversation is made shorter, where that is not as it is by itself.
@@ -649,6 +689,35 @@ fn compaction(value: &Value, name: &str) -> Result<Option<Compaction>, ErrorInfo
     Ok(Some(compaction))
 }
 
+/// The tools that the provider is to run, each by its name: a common one, or what a provider takes. A door of the room `past`.
+#[inline(never)]
+fn server_tools(value: &Value, name: &str) -> Result<Rc<ServerTools>, ErrorInfo> {
+    enter(Room::Past);
+    let must = |path: &str, what: &str| invalid(&[path, " must be ", what].concat());
+    let tools = value.as_array().ok_or_else(|| must(name, "a list"))?;
+    let read = |(at, tool): (usize, &Value)| -> Result<(String, Value), ErrorInfo> {
+        let path = [name, "[", &at.to_string(), "]"].concat();
+        let text = |member: &str| tool.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let named = match tool.as_str() {
+            Some(word) => {
+                let known = SERVED.iter().find(|(common, other)| word == *common || word == *other);
+                let (common, _) = known.ok_or_else(|| {
+                    let message = [&path, " is \"", shortened(word), "\", which no provider has"].concat();
+                    invalid(&message).hint("use \"web_search\", \"web_fetch\" or \"code_execution\", or an object as the provider's API takes it, with its type")
+                })?;
+                *common
+            }
+            None => text("type")
+                .map(|kind| text("name").unwrap_or(kind))
+                .ok_or_else(|| must(&path, "a name, or an object with a type"))?,
+        };
+        Ok((named.to_owned(), tool.clone()))
+    };
+    let named = tools.iter().enumerate().map(read).tried()?;
+    let given = (!named.is_empty()).then(|| value.clone());
+    Ok(Rc::new(ServerTools { tools: named, given, keys: keys_in(value) }))
+}
+
 /// Whether a cut answer is asked for again, where somebody says so.
 fn retry(value: &Value, name: &str) -> Result<bool, ErrorInfo> {
     let mut cut = true;
@@ -748,6 +817,16 @@ mod tests {
             (json!({ "retry": { "cut": 1 } }), "retry.cut must be true or false"),
             (json!({ "retry": false }), "retry must be an object"),
             (json!({ "ifRunning": "steal" }), "ifRunning"),
+            (json!({ "serverTools": "web_search" }), "serverTools must be a list"),
+            (
+                json!({ "serverTools": ["web_search", "websearch"] }),
+                "serverTools[1] is \"websearch\", which no provider has",
+            ),
+            (
+                json!({ "serverTools": [{ "name": "x" }] }),
+                "serverTools[0] must be a name, or an object with a type",
+            ),
+            (json!({ "serverTools": [7] }), "serverTools[0] must be"),
         ] {
             let error = error(patch);
             assert_eq!(error.code, Code::InvalidConfig);

@@ -8,12 +8,13 @@
 use crate::error::{ErrorInfo, Provided, Told};
 use crate::harness::config::SECRET_BYTES;
 use crate::list::Listed;
-use crate::model::Block;
 use crate::model::errors::shorten;
+use crate::model::{Block, Cited, ServerCall};
 use crate::object::Object;
 use crate::tools::ToolText;
 use crate::{find, json};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// What stands in place of a key.
 const REDACTED: &str = "[REDACTED]";
@@ -147,6 +148,21 @@ impl Secrets {
                     // Its provider would refuse what it has signed otherwise.
                     if self.scrub(text) {
                         *signature = None;
+                    }
+                }
+                // Nobody else has them yet.
+                Block::ServerCall(call) => {
+                    if let Some(ServerCall { id, name, arguments, result, .. }) = Rc::get_mut(call) {
+                        [id, name, arguments, result].into_iter().for_each(|text| {
+                            self.scrub(text);
+                        });
+                    }
+                }
+                Block::Cited(cited) => {
+                    if let Some(Cited { url, title, text, .. }) = Rc::get_mut(cited) {
+                        [url, title, text].into_iter().for_each(|text| {
+                            self.scrub(text);
+                        });
                     }
                 }
                 Block::File(_) | Block::ToolResult { .. } => {}

@@ -51,6 +51,8 @@ pub(in crate::harness) struct AtHand {
     pub written: u64,
     /// Which conversation it is, and up to which of the times that files went or came back it was told of.
     pub files_told: (u64, u64),
+    /// Which tools of its provider were left out of the requests of which run, as that was told last.
+    pub left_out: String,
 }
 
 /// Whether a function that gives the instructions was asked, this run.
@@ -121,6 +123,7 @@ impl Sessions {
             session,
             transcripts: Named::default(),
             instructed: Instructed::No,
+            left_out: String::new(),
             begun: Vec::new(),
             written: 0,
         };

@@ -9,6 +9,7 @@ mod compaction;
 pub(in crate::harness) mod files;
 mod lost;
 pub(in crate::harness) mod messages;
+mod offer;
 mod overdue;
 pub(in crate::harness) mod page_calls;
 pub(in crate::harness) mod permission;
@@ -37,7 +38,7 @@ use crate::harness::setup::Setup;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::list::Listed;
-use crate::model::{Answer, StopReason, Usage};
+use crate::model::{Answer, StopReason, Usage, served};
 use crate::ports::marks::has_marks;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Again, Run};
@@ -58,6 +59,8 @@ pub(in crate::harness) struct Runner {
     pub memories: Memories,
     /// Whether the room is there that makes conversations shorter.
     pub help: Help,
+    /// Whether the room `past` is there.
+    pub past: bool,
 }
 
 impl Runner {
@@ -69,6 +72,7 @@ impl Runner {
             pages: Pages::default(),
             memories: Memories::default(),
             help: Help::default(),
+            past: false,
         }
     }
 
@@ -173,7 +177,11 @@ impl Runner {
         let asked = asked_in(core, session, run_id);
         if self.store(core, session, run, entry) {
             // What a page that is gone had asked was never told here.
-            if !asked.is_empty() && !matches!(entry, Entry::PermissionAnswered { .. } | Entry::Lost { .. }) {
+            let answers = matches!(
+                entry,
+                Entry::PermissionAnswered { .. } | Entry::OfferAnswered { .. } | Entry::Lost { .. }
+            );
+            if !asked.is_empty() && !answers {
                 let still = asked_in(core, session, run_id);
                 for question in asked.iter().filter(|asked| !still.contains(asked)) {
                     core.tell_resolved(session, run_id, question, "withdrawn");
@@ -244,7 +252,10 @@ impl Runner {
             let id = run.as_deref().unwrap_or_default();
             let first = match &entry {
                 Entry::Called { .. } if self.must_remember(core, session, id) => First::Wait,
-                Entry::Called { .. } => self.before_call(core, session, id),
+                Entry::Called { .. } => match self.before_offer(core, session, id) {
+                    First::Call => self.before_call(core, session, id),
+                    first => first,
+                },
                 Entry::Ended { code: Some(code), .. } if code == Code::ContextLength.as_str() => {
                     self.after_refusal(core, session, id)
                 }
@@ -365,6 +376,10 @@ impl Runner {
                     }
                 }
                 self.calls.tell_end(core, session, run);
+            }
+            OfRun::OfferAsked { .. } => self.calls.tell_offer(core, &self.setup, session, run),
+            OfRun::OfferAnswered { request, answer } => {
+                core.tell_resolved(session, run, request, answer.as_str())
             }
             OfRun::FilesGone { files, .. } => self.tell_gone(core, session, run, files),
             OfRun::KeyRefused { .. }
@@ -516,6 +531,11 @@ impl Runner {
         mut result: Result<Answer, (ErrorInfo, Option<Answer>)>,
     ) {
         if let (Some(model), Ok(answer)) = (self.calls.models.get_mut(call), &mut result) {
+            let unit = model.asked.http.as_ref().and_then(|(http, _)| http.preset.wire.served());
+            // Who has named such tools has brought that room.
+            if let Some(unit) = unit.filter(|_| self.past) {
+                served::tell(answer, unit);
+            }
             model.take_answer(&mut answer.blocks);
         }
         self.calls.tell_news(core, &self.setup, call, true);

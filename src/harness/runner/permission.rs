@@ -11,6 +11,7 @@ use crate::harness::calls::questions::request_of;
 use crate::harness::calls::{About, CallOwner, RunCall};
 use crate::harness::core::Core;
 use crate::harness::runner::Runner;
+use crate::harness::runner::offer::asked_by;
 use crate::journal::{Answer, Entry, Outside, Verdict};
 use crate::object::Object;
 use crate::ports::Millis;
@@ -237,8 +238,10 @@ impl Runner {
         let asked = core.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current().filter(|run| !run.held)?;
             let of_part = |run: &Run| {
-                let (call, _) = run.questions().into_iter().find(|(_, question)| question.id == request)?;
-                Some((id.to_owned(), run.id.clone(), call.id.clone()))
+                let offer = run.offer_asked().filter(|asked| asked.id == request).map(|_| String::new());
+                let questions = || run.questions().into_iter().find(|(_, question)| question.id == request);
+                let call = offer.or_else(|| questions().map(|(call, _)| call.id.clone()))?;
+                Some((id.to_owned(), run.id.clone(), call))
             };
             run.parts().into_iter().find_map(of_part)
         });
@@ -247,7 +250,11 @@ impl Runner {
             return Err(not_asked(request));
         };
         core.must_answer(&session)?;
-        self.answer_question(core, &session, &run, tool_call, request, reply);
+        match tool_call.is_empty() {
+            // It is about what the provider runs, and about no call.
+            true => self.answer_offer(core, &session, &run, request, answer),
+            false => self.answer_question(core, &session, &run, tool_call, request, reply),
+        }
         core.reply(command, Ok(None));
         Ok(())
     }
@@ -284,6 +291,10 @@ impl Runner {
             self.calls.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline)))
         {
             let (_, session, tool_call) = self.calls.question_deadlines.remove(at);
+            if let Some(run) = asked_by(core, &session, &tool_call) {
+                self.answer_offer(core, &session, &run, &tool_call, Answer::Deny);
+                continue;
+            }
             let asked = core.current(&session).and_then(|run| {
                 let of_part = |run: &Run| match &run.calls().iter().find(|call| call.id == tool_call)?.state {
                     CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),

@@ -104,15 +104,19 @@ impl Runner {
             system = prompt::delegate(&system, &delegate.process);
         }
         let mut specs = tools.specs(&policy);
+        let served = match config.server_tools.tools.is_empty() {
+            true => Vec::new(),
+            false => self.offered(config, session, asking),
+        };
         let form = asking.prompt.output.as_ref().map(|output| {
             let (known, reasoning) = (config.known(on), config.reasoning);
-            let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);
+            let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs, !served.is_empty());
             if form.told {
                 system = prompt::answer(&system, &output.schema, form.tool());
             }
             form
         });
-        let settings = Settings { form, ..config.settings(on, system) };
+        let settings = Settings { form, served, ..config.settings(on, system) };
         let (key, runs) = (key_of(asking), runs_of(session, run));
         if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session, runs)) {
             if Window::of(runs).summary.is_some() {

@@ -5,8 +5,8 @@
 
 use super::reasons::{interrupted, not_run, out_of_time, refusal, unknown_outcome};
 use super::{
-    Call, CallState, Delegate, Ended, Inspection, KeyState, NO_ANSWER, Prompt, Question, Run, Said, Settled,
-    Steered, Summary, Turn, Until, bytes_of,
+    Call, CallState, Delegate, Ended, Inspection, KeyState, NO_ANSWER, OfferQuestion, Prompt, Question, Run,
+    Said, Settled, Steered, Summary, Turn, Until, bytes_of,
 };
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Answer, Entry, OfCall, OfRun, Outcome, Scope, StoppedBy};
@@ -14,11 +14,13 @@ use crate::json::texts;
 use crate::list::Listed;
 use crate::model::{Block, StopReason};
 use crate::ports::Millis;
+use crate::rooms::{Room, enter};
 use crate::run::budget;
 use crate::run::retry::{Again, Broke};
 use crate::tools::{Answers, Source, ToolText, policy};
 use crate::workspace::Seen;
 use serde_json::Value;
+use std::rc::Rc;
 
 impl Run {
     /// Says where the result of a call comes from.
@@ -178,6 +180,7 @@ impl Run {
                 self.shortened = Some(Until { run: until.clone(), turns });
                 self.broke = None;
             }
+            OfRun::OfferAsked { .. } | OfRun::OfferAnswered { .. } => self.fold_offer(entry)?,
             OfRun::Called { call } => self.fold_called(*call),
             OfRun::Answered { call, blocks, stop, provider, model, usage, .. } => {
                 self.tries = 0;
@@ -236,6 +239,34 @@ impl Run {
                 self.wake();
             }
             OfRun::Ended { outcome, code } => self.close(Run::end_of(at, outcome.known()?, code.as_deref())),
+        }
+        Some(())
+    }
+
+    /// A person is asked about tools that the provider runs, or has answered. A door of the room `past`.
+    #[inline(never)]
+    fn fold_offer(&mut self, entry: OfRun<'_>) -> Option<()> {
+        enter(Room::Past);
+        let ends = self.ending.is_some();
+        let offer = Rc::make_mut(self.offer.get_or_insert_default());
+        match entry {
+            OfRun::OfferAsked { request, tools, reason, outside } => {
+                let definition =
+                    |(name, text): (&String, &Value)| Some((name.clone(), text.as_str()?.to_owned()));
+                let tools = tools.as_object()?.iter().map(definition).whole()?;
+                if offer.asked.is_some() || ends {
+                    return None;
+                }
+                offer.questions += 1;
+                let (id, reason, outside) = (request.clone(), reason.clone(), outside.clone());
+                offer.asked = Some(OfferQuestion { id, tools, reason, outside });
+            }
+            OfRun::OfferAnswered { request, answer } => {
+                let asked = offer.asked.take().filter(|asked| asked.id == *request)?;
+                let allowed = matches!(answer.known(), Some(Answer::AllowOnce | Answer::AlwaysAllow));
+                offer.answered.extend(asked.tools.into_iter().map(|(name, _)| (name, allowed)));
+            }
+            _ => return None,
         }
         Some(())
     }
@@ -373,6 +404,7 @@ impl Run {
 
     /// It is to end before its time, and its open calls have. `late`: because its time was over.
     fn cut_off(&mut self, blocks: &[Block], late: bool) {
+        self.offer = None;
         if let Some(turn) = self.turns.last_mut() {
             match &mut turn.said {
                 Said::Whole { .. } => {}

@@ -23,6 +23,7 @@ use fold::asked;
 use reasons::unknown_outcome;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::rc::Rc;
 
 /// What makes a run another's delegate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,30 @@ pub struct Question {
     pub outside: Outside,
     /// When it is asked.
     pub at: Millis,
+}
+
+/// A question to a person whether tools that the provider runs may be offered in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferQuestion {
+    /// Its id.
+    pub id: String,
+    /// The names of the tools, each with the SHA-256 of how it is offered.
+    pub tools: Vec<(String, String)>,
+    /// Why it is asked.
+    pub reason: Word<AskReason>,
+    /// Where the text from outside comes from that no such tool has brought.
+    pub outside: Outside,
+}
+
+/// What a person has said of the tools that the provider runs, in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// How often a person was asked.
+    pub questions: u64,
+    /// What is asked now.
+    pub asked: Option<OfferQuestion>,
+    /// The names that were asked about, each with whether it was allowed.
+    pub answered: Vec<(String, bool)>,
 }
 
 /// Why a question that has a time limit is answered no.
@@ -470,6 +495,8 @@ pub struct Run {
     pub adopted: bool,
     /// The name of the provider that is asked: the session's own, or one that has taken over; `None`: the one of all.
     pub on: Option<String>,
+    /// What was asked and answered about tools that the provider runs.
+    pub(crate) offer: Option<Rc<Offer>>,
     /// When the model is asked again that has failed.
     pub again: Option<Again>,
     /// How often the provider was asked for the present answer.
@@ -505,6 +532,7 @@ impl Run {
             acted: false,
             adopted: false,
             on: None,
+            offer: None,
             again: None,
             tries: 0,
             broke: None,
@@ -587,7 +615,7 @@ impl Run {
         if self.ended.is_some() || self.held || self.ending.is_some() {
             return false;
         }
-        let mut waits = false;
+        let mut waits = self.offer_asked().is_some();
         for call in self.calls() {
             match call.state {
                 _ if asked(call) => waits = true,
@@ -607,6 +635,29 @@ impl Run {
             }
         }
         questions
+    }
+
+    /// What a person is asked about tools that the provider runs.
+    pub fn offer_asked(&self) -> Option<&OfferQuestion> {
+        self.offer.as_ref()?.asked.as_ref()
+    }
+
+    /// How often a person was asked that in it.
+    pub fn offer_questions(&self) -> u64 {
+        self.offer.as_ref().map_or(0, |offer| offer.questions)
+    }
+
+    /// Whether a person has allowed that this tool of the provider is offered in it, or in one that works for it. `None`:
+    /// nobody was asked.
+    pub fn offers(&self, tool: &str) -> Option<bool> {
+        let said = |run: &&Run| {
+            run.offer
+                .iter()
+                .flat_map(|offer| offer.answered.iter().rev())
+                .find(|(name, _)| name == tool)
+                .map(|(_, said)| *said)
+        };
+        self.all().iter().find_map(said)
     }
 
     /// The runs that work for it now.

@@ -124,6 +124,9 @@ impl Run {
         if let Some((outcome, error)) = &self.ending {
             return Some(end(*outcome, error.as_ref().map(|error| error.code)));
         }
+        if self.offer_asked().is_some() {
+            return None;
+        }
         let summed_up = match self.summaries.last().and_then(|summary| summary.run.ended.as_ref()) {
             Some(Ended { outcome: Outcome::Failed, error, .. }) => {
                 return Some(end(Outcome::Failed, error.as_ref().map(|error| error.code)));

@@ -8,7 +8,7 @@ use super::{CUT, Place, Window, head, place_of, short, stand_in};
 use crate::find;
 use crate::list::Listed;
 use crate::model::Block;
-use crate::prompt::framed;
+use crate::prompt::{framed, served};
 use crate::run::{Call, CallState, Run, Said, Summary, Turn};
 use crate::session::files_among;
 use crate::tools::Source;
@@ -245,5 +245,6 @@ fn parts_of(turn: &Turn, mark: &str) -> Vec<String> {
             _ => {}
         }
     }
+    parts.extend(served(turn.said.blocks(), mark).map(|told| short(&told, 2 * RESULT)));
     parts
 }

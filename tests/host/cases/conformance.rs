@@ -15,6 +15,7 @@ const PLAIN: Usage = Usage {
     cache_read_tokens: 0,
     cache_write_tokens: 0,
     reasoning_tokens: 0,
+    searches: 0,
 };
 
 const CASES: &[Case] = &[
@@ -70,6 +71,7 @@ const CASES: &[Case] = &[
             cache_read_tokens: 100,
             cache_write_tokens: 20,
             reasoning_tokens: 30,
+            searches: 0,
         },
         ..case("what a cache and thinking cost", &[Say::Thinking("Hm."), Say::Text("So.")], End::Turn)
     },
@@ -170,12 +172,15 @@ fn read(server: &Server, pieces: &[&[u8]]) -> Read {
                 let id = if server.call_ids { id } else { "" };
                 says.push(("call", [id, name, &compact(arguments)].join(" ")));
             }
+            // What a provider has run is in its own words, and those are the wire's.
+            Block::ServerCall(_) | Block::Cited(_) => {}
             other => panic!("{other:?} is not shown"),
         }
         names.push(match block {
             Block::ToolCall { name, .. } => (DeltaKind::ToolCall, name.clone()),
             Block::Text(text) => (DeltaKind::Text, text.clone()),
             Block::Thinking { text, .. } => (DeltaKind::Thinking, text.clone()),
+            Block::ServerCall(call) => (DeltaKind::ServerCall, call.name.clone()),
             _ => continue,
         });
     }

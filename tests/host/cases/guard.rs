@@ -125,6 +125,11 @@ fn expected(run: &str, waits: &str) -> Vec<(&'static str, Then, Value)> {
         "pages.backlinks",
         "pages.outgoingLinks",
         "pages.versions",
+        "memory.list",
+        "memory.search",
+        "memory.add",
+        "memory.update",
+        "memory.remove",
     ];
     all.extend(elsewhere.map(|name| (name, Elsewhere, none.clone())));
     all

@@ -129,7 +129,7 @@ fn a_room_that_does_not_come_rejects_what_needs_it_ends_no_run_and_is_asked_for_
 }
 
 /// Of each room a command that needs it. That of `past` comes before that of `carry`, which builds on it.
-fn needs_each() -> [(Room, &'static str, Value); 11] {
+fn needs_each() -> [(Room, &'static str, Value); 12] {
     [
         (Room::Anthropic, "startAgent", config("anthropic")),
         (Room::Chat, "configureAgent", config("ollama")),
@@ -141,6 +141,7 @@ fn needs_each() -> [(Room, &'static str, Value); 11] {
         (Room::More, "tools.execute", json!({ "name": "look" })),
         (Room::Past, "sessions.journal", json!({ "id": "default" })),
         (Room::Compaction, "compact", json!({})),
+        (Room::Memory, "memory.list", json!({})),
         (Room::Carry, "sessions.export", json!({ "id": "default" })),
     ]
 }

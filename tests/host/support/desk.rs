@@ -209,6 +209,9 @@ impl Desk {
                         // One with files in it is text around them.
                         self.asked = serde_json::from_str(request.text()).unwrap_or_default();
                     }
+                    if let ModelRequest::Http { request, .. } = &request {
+                        self.asked = serde_json::from_str(&request.body).unwrap_or_default();
+                    }
                     self.models.push(call);
                 }
                 Action::CallPage { call, kind: "tool", .. } => self.tools.push(call),

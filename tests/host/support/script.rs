@@ -50,6 +50,11 @@ pub fn pieces(blocks: &[Block], mut split: impl FnMut(&str) -> usize) -> VecDequ
                 pieces.push_back((part, DeltaKind::ToolCall, name.clone()));
                 continue;
             }
+            Block::ServerCall(call) => {
+                pieces.push_back((part, DeltaKind::ServerCall, call.name.clone()));
+                continue;
+            }
+            Block::Cited(_) => continue,
             Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => {
                 unreachable!("not shown")
             }

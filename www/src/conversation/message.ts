@@ -13,6 +13,7 @@ import { MarkdownStream } from "../render/stream.ts";
 import { told } from "../words.ts";
 import { Remembered } from "./remembered.ts";
 import { ShortenedMark } from "./shortened.ts";
+import { SourceView } from "./source-view.ts";
 import { Thinking } from "./thinking.ts";
 import { ToolCard } from "./tool-card.ts";
 import { LEAST, ToolGroup } from "./tool-group.ts";
@@ -23,6 +24,7 @@ type View =
   | { type: "text"; stream: Text; element: HTMLElement }
   | { type: "thinking"; thinking: Thinking; element: HTMLElement }
   | { type: "file"; file: FileView; element: HTMLElement }
+  | { type: "source"; source: SourceView; element: HTMLElement }
   | { type: "tool-call"; card: ToolCard; element: HTMLElement };
 
 /** What a message asks of its surroundings. */
@@ -180,7 +182,7 @@ export class MessageView {
 
   #part(i: number, part: Part, open: boolean, around: Surroundings): void {
     let view = this.#views[i];
-    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.card.continues(part)) && (view.type !== "file" || part.type !== "file" || (view.file.id === part.fileId && view.file.gone === (part.gone === true)));
+    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.card.continues(part)) && (view.type !== "file" || part.type !== "file" || (view.file.id === part.fileId && view.file.gone === (part.gone === true))) && (view.type !== "source" || part.type !== "source" || view.source.url === part.url);
     if (!view || !same) {
       const fresh = make(part, this.message.role, around);
       if (view) {
@@ -193,6 +195,7 @@ export class MessageView {
       view.stream.set(part.text, !open);
       view.element.classList.toggle("is-open", open);
     } else if (view.type === "thinking" && part.type === "thinking") view.thinking.update(part.text, open);
+    else if (view.type === "source") view.source.stands(this.#views.slice(0, i).flatMap((other) => (other.type === "source" ? [other.source.url] : [])));
     else if (view.type === "tool-call" && part.type === "tool-call") view.card.update(part, { time: around.toolTime(part.toolCallId), settled: !around.growing && !around.held, asks: around.asks(part) });
   }
 
@@ -312,6 +315,10 @@ function make(part: Part, role: Message["role"], around: Surroundings): View {
     case "thinking": {
       const thinking = new Thinking();
       return { type: "thinking", thinking, element: thinking.element };
+    }
+    case "source": {
+      const source = new SourceView(part);
+      return { type: "source", source, element: source.element };
     }
     case "tool-call": {
       const card = new ToolCard(part, around.file);

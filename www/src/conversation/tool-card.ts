@@ -81,7 +81,7 @@ export class ToolCard {
 
   /** Whether `call` is this card's call, further on. While it is received it has no id of its own yet: its place tells. */
   continues(call: ToolCall): boolean {
-    return call.toolCallId === this.#call.toolCallId || (this.#call.status === "receiving" && call.tool === this.#call.tool);
+    return call.toolCallId === this.#call.toolCallId || ((this.#call.status === "receiving" || this.#call.toolCallId.startsWith("receiving-")) && call.tool === this.#call.tool);
   }
 
   /** The call as it is now. */
@@ -95,6 +95,7 @@ export class ToolCard {
       this.#state = state;
       showState(this.element, this.#mark, this.#word, state);
     }
+    this.element.dataset["by"] = call.by ?? "page";
     setText(this.#argument, mainArgument(call.arguments));
     setText(this.#line, call.error ? call.error.message : call.status === "completed" ? oneLine(call.result) : progress(call.progress));
     this.#ms = time;

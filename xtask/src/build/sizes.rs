@@ -15,21 +15,22 @@ use std::io::Write;
 /// What a page loads until its first answer, in bytes of brotli, and no more than that. A higher gate needs figures in
 /// docs/measured.md; what comes new is a room or a sub-export.
 const FIRST: [(&str, &[&str], usize); 2] = [
-    ("with a tool, on Anthropic", &["anthropic"], 265_700),
-    ("with page tools, on any wire", &["pages", "anthropic|chat|responses|gemini"], 292_800),
+    ("with a tool, on Anthropic", &["anthropic"], 268_800),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses|gemini"], 296_000),
 ];
 
 /// What else a page loads once it needs it, each beyond the first load: rooms, sub-exports, and modules that come by
 /// `import()`. In bytes of brotli, two hundredths above what it was when the gate was set.
-const LATER: [(&str, usize); 31] = [
+const LATER: [(&str, usize); 32] = [
     ("anthropic", 4_320),
     ("carry", 19_200),
-    ("chat", 6_040),
+    ("chat", 6_220),
     ("gemini", 4_970),
-    ("compaction", 4_810),
+    ("compaction", 4_910),
+    ("memory", 6_000),
     ("more", 19_940),
     ("pages", 25_400),
-    ("past", 86_000),
+    ("past", 93_500),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),

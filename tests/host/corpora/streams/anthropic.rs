@@ -170,6 +170,8 @@ fn content(answer: &Answer) -> Vec<Value> {
                 content.last_mut().unwrap().as_object_mut().unwrap().extend(extra);
                 continue;
             }
+            // What they say is in the blocks before them.
+            Block::ServerCall(_) | Block::Cited(_) => continue,
             Block::File(_) | Block::ToolResult { .. } => panic!("an answer has no results"),
         });
     }

@@ -151,7 +151,8 @@ fn check(name: &str, bytes: &[u8], events: &[(usize, String)]) -> &'static str {
     };
     assert_eq!(stop, kind, "{name}");
     // The last call of what broke off or was cut is kept only if it is surely whole.
-    let found: Vec<&Block> = answer.blocks.iter().filter(|block| block.is_shown()).collect();
+    let found: Vec<&Block> =
+        answer.blocks.iter().filter(|block| block.is_shown() && !matches!(block, Block::Cited(_))).collect();
     let cut_call = match said.parts.iter().rfind(|part| matches!(part, Part::Call(..))) {
         Some(Part::Call(_, _, _, arguments)) if said.failure.is_none() && kind == "max_tokens" => {
             serde_json::from_str::<Value>(arguments).is_err()
@@ -206,5 +207,6 @@ fn usage(told: &Value) -> Usage {
         cache_read_tokens: read,
         cache_write_tokens: written,
         reasoning_tokens: reasoning,
+        searches: 0,
     }
 }

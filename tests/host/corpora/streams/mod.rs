@@ -96,11 +96,12 @@ fn check_shown(name: &str, outcome: &Outcome) {
     let expected: Vec<(DeltaKind, String)> = answer_of(outcome)
         .blocks
         .iter()
-        .filter(|block| block.is_shown())
+        .filter(|block| block.is_shown() && !matches!(block, Block::Cited(_)))
         .map(|block| match block {
             Block::Text(text) => (DeltaKind::Text, text.clone()),
             Block::Thinking { text, .. } => (DeltaKind::Thinking, text.clone()),
             Block::ToolCall { name, .. } => (DeltaKind::ToolCall, name.clone()),
+            Block::ServerCall(call) => (DeltaKind::ServerCall, call.name.clone()),
             other => panic!("{name}: {other:?} is not shown"),
         })
         .collect();

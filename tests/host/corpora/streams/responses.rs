@@ -268,7 +268,7 @@ fn check(name: &str, bytes: &[u8], events: &[(usize, String)]) -> &'static str {
             Block::Text(text) => Some((false, text.clone())),
             Block::Thinking { text, signature: None } => Some((true, text.clone())),
             Block::ToolCall { name, arguments, .. } => Some((false, format!("{name}({arguments})"))),
-            Block::Raw(_) | Block::Extra(_) => None,
+            Block::Raw(_) | Block::Extra(_) | Block::ServerCall(_) | Block::Cited(_) => None,
             other => panic!("{name}: {other:?}"),
         })
         .collect();
@@ -369,5 +369,6 @@ fn usage(told: &Value) -> Usage {
         cache_read_tokens: read,
         cache_write_tokens: written,
         reasoning_tokens: number("/output_tokens_details/reasoning_tokens"),
+        searches: 0,
     }
 }

@@ -17,8 +17,9 @@ pub const SERVER: Server = Server {
 };
 
 fn answer(case: &Case) -> Option<String> {
-    let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
-        case.usage;
+    let Usage {
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, ..
+    } = case.usage;
     let mut events = vec![json!({"type": "message_start", "message": {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": [],
         "stop_reason": null, "stop_sequence": null,

@@ -67,8 +67,9 @@ fn answer(case: &Case) -> Option<String> {
         End::Turn if called => "requires_action",
         End::Turn => "completed",
     };
-    let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
-        case.usage;
+    let Usage {
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, ..
+    } = case.usage;
     let input = input_tokens + cache_read_tokens + cache_write_tokens;
     let mut whole = interaction(status);
     whole["usage"] = json!({"total_tokens": input + output_tokens, "total_input_tokens": input,

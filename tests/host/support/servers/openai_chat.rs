@@ -52,8 +52,9 @@ fn answer(case: &Case) -> Option<String> {
         End::Refusal(None) => "content_filter",
     };
     chunks.push(chunk(json!({}), json!(reason)));
-    let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
-        case.usage;
+    let Usage {
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, ..
+    } = case.usage;
     let prompt = input_tokens + cache_read_tokens + cache_write_tokens;
     chunks.push(json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "gpt", "choices": [],
         "usage": {"prompt_tokens": prompt, "completion_tokens": output_tokens,

@@ -115,8 +115,9 @@ fn answer(case: &Case) -> Option<String> {
         End::Refusal(None) => ("response.incomplete", "incomplete", json!({"reason": "content_filter"})),
         End::Length => ("response.incomplete", "incomplete", json!({"reason": "max_output_tokens"})),
     };
-    let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
-        case.usage;
+    let Usage {
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, ..
+    } = case.usage;
     let input = input_tokens + cache_read_tokens + cache_write_tokens;
     let output = std::mem::take(&mut events.output);
     let response = json!({"id": "resp_1", "object": "response", "model": "gpt", "status": status,

@@ -168,6 +168,21 @@ fn judge(outcome: &Outcome, bytes: usize) {
                 assert!(is_object(json), "{json}");
                 size += json.len();
             }
+            // They say once more what is in the provider's own words.
+            Block::ServerCall(call) => {
+                assert!(!call.name.is_empty() && !call.arguments.is_empty(), "{call:?}");
+                parts.push((DeltaKind::ServerCall, call.name.clone()));
+            }
+            Block::Cited(cited) => {
+                assert!(cited.url.starts_with("http"), "{cited:?}");
+                let behind = answer.blocks.iter().skip(at);
+                assert!(
+                    behind.into_iter().all(|block| matches!(block, Block::Cited(_))),
+                    "a source in between"
+                );
+                let part = cited.at.first().copied().unwrap_or(0);
+                assert!(part == 0 || (part as usize) < parts.len());
+            }
             Block::ToolResult { .. } | Block::File(_) => panic!("a model gives neither results nor files"),
         }
     }
