@@ -147,7 +147,7 @@ export class Agent extends Changing {
       watched.lastSign = performance.now();
       if (kind === "offline") watched.retries.set(runId, { top, delegate, attempt: 0, at: Infinity, provider: "No network", error: undefined });
       else if (kind === "retry") watched.retries.set(runId, { top, delegate, attempt, at: watched.lastSign + delayMs, provider: serviceName(provider), error });
-      else {
+      else if (kind === "fallback") {
         watched.retries.delete(runId);
         watched.takeovers.add({ runId, top, provider, first: this.answerer.service?.id ?? "custom", error });
       }
