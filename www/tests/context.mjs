@@ -59,6 +59,8 @@ export const tests = {
     await page.keyboard.press("Enter");
     await mark.locator("strong").filter({ hasText: "the harbour" }).waitFor();
     await meter.getByText("So far that happened once.").waitFor();
+    await page.getByTestId("open-journal").click();
+    await page.getByTestId("journal-entry").filter({ hasText: "sums upas you asked" }).waitFor();
   },
 
   async "a conversation that fills its window says so where it became shorter, and still after a reload"({ page, base, model, visit }) {

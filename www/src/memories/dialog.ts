@@ -133,7 +133,7 @@ export class MemoriesDialog extends Component {
       <div class="field"><label for="memory-tags">Other words for it</label>
         <input id="memory-tags" type="text" autocomplete="off" placeholder="size, shoes" aria-describedby="memory-tags-about" data-testid="memory-tags" .value=${draft.tags} @input=${(e: Event) => set({ tags: value(e) })} />
         <p class="about" id="memory-tags-about">Under these it is found too. At most ${TAGS}, with commas between.</p></div>
-      <div class="row"><button type="submit" class="primary small" data-testid="store-memory" aria-disabled=${this.#storing}>${draft.id ? "Save" : "Add"}</button><button type="button" class="small" @click=${() => this.#leave()}>Cancel</button></div>
+      <div class="row"><button type="submit" class="primary small" data-testid="store-memory" aria-disabled=${this.#storing}>${draft.id ? "Save" : "Remember"}</button><button type="button" class="small" @click=${() => this.#leave()}>Cancel</button></div>
     </form>`;
   }
 
