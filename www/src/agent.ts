@@ -7,7 +7,7 @@
 // drawing.
 // Everything here is the package's public surface. `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
-import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionReply, type PermissionRequest, type QueuedMessage, type Snapshot, type Status, type UnchosenApi, type Usage, type Workspace } from "lodger";
+import { openWorkspace, type AgentConfig, type Context, type ErrorInfo, type Message, type ModelApi, type Notice, type Part, type PermissionAnswer, type PermissionReply, type PermissionRequest, type QueuedMessage, type Snapshot, type Status, type UnchosenApi, type Usage, type Workspace } from "lodger";
 import { sum } from "./models.ts";
 import { Changing } from "./shell/changing.ts";
 import { service, serviceName } from "./services.ts";
@@ -46,6 +46,9 @@ export interface Retry {
   error: ErrorInfo | undefined;
 }
 
+/** How and why the conversation becomes shorter for the model. */
+export type Shortening = Pick<Notice, "by" | "reason">;
+
 /** What is known of a session only because this page looks on. */
 class Watched {
   /** When its run began and when it last gave a sign of life, in milliseconds of `performance.now()`. */
@@ -55,6 +58,8 @@ class Watched {
   readonly toolTimes = new Map<string, { from: number; to?: number }>();
   /** Who is asked again, by run: delegates work beside each other. */
   readonly retries = new Map<string, Retry>();
+  /** How the conversation just becomes shorter for the model, until the model gives the next sign of life. */
+  shortening: Shortening | null = null;
   /** Which provider took over, by run. */
   readonly takeovers: Takeovers;
 
@@ -129,12 +134,20 @@ export class Agent extends Changing {
         if (error) this.problem = error;
         return this.changed();
       }
+      if (kind === "compaction") {
+        const { phase, by, reason } = detail;
+        const watched = this.#of(detail.sessionId);
+        watched.lastSign = performance.now();
+        // Results are left out at once; a summary takes as long as an answer.
+        watched.shortening = phase === "start" || (phase === "end" && by === "results") ? { by, reason } : null;
+        return this.changed();
+      }
       const [top, delegate] = [parentRunId ?? runId, parentRunId !== undefined];
       const watched = this.#of(detail.sessionId);
       watched.lastSign = performance.now();
       if (kind === "offline") watched.retries.set(runId, { top, delegate, attempt: 0, at: Infinity, provider: "No network", error: undefined });
       else if (kind === "retry") watched.retries.set(runId, { top, delegate, attempt, at: watched.lastSign + delayMs, provider: serviceName(provider), error });
-      else {
+      else if (kind === "fallback") {
         watched.retries.delete(runId);
         watched.takeovers.add({ runId, top, provider, first: this.answerer.service?.id ?? "custom", error });
       }
@@ -144,8 +157,10 @@ export class Agent extends Changing {
       workspace.addEventListener(type, (event: CustomEvent<{ sessionId?: string; runId?: string; phase?: string }>) => {
         const { sessionId, runId = "", phase } = event.detail;
         if (phase === "start") return;
-        const { retries } = this.#of(sessionId);
-        let ended = retries.delete(runId);
+        const watched = this.#of(sessionId);
+        const { retries } = watched;
+        let ended = retries.delete(runId) || watched.shortening !== null;
+        watched.shortening = null;
         // With the run that a person sees its delegates have ended.
         if (/session|lifecycle/.test(type)) for (const [id, { top }] of retries) if (top === runId) ended = retries.delete(id);
         if (ended) this.changed();
@@ -285,6 +300,16 @@ export class Agent extends Changing {
   /** Who answers what is sent: whom the running agent asks; while none runs, whom it would be started with. */
   get answerer(): Answerer {
     return this.settings.answerer((this.running && this.#taken) || this.settings.choice);
+  }
+
+  /** How the conversation just becomes shorter for the model. */
+  get shortening(): Shortening | null {
+    return this.#of(this.session).shortening;
+  }
+
+  /** How much of the model's window the conversation has; undefined where nobody knows, and of an earlier version. */
+  get context(): Context | undefined {
+    return this.looksBack ? undefined : this.snapshot.context;
   }
 
   /** What the conversation has cost so far; null where no answer has told it. */
@@ -544,6 +569,15 @@ export class Agent extends Changing {
   async #fileAgain({ fileId, filename, mediaType }: Extract<Part, { type: "file" }>): Promise<Blob> {
     const bytes = await this.workspace.file(fileId);
     return filename ? new File([bytes], filename, { type: mediaType }) : bytes;
+  }
+
+  /** Has what was said so far summed up for the model. What is shown stays. */
+  shorten(): Promise<boolean> {
+    const { session } = this;
+    return this.#try(async () => {
+      await this.#start();
+      await this.workspace.compact(session === MAIN ? {} : { sessionId: session });
+    });
   }
 
   /** Stops the answer, not the agent. */

@@ -2,6 +2,7 @@
 //   agent.ts        commands to the agent, and what it says          settings.ts    what the person chose
 //   conversation/   the right side: thread, messages, tool cards, queue, composer
 //   sessions/       above left: the list of sessions                 journal/       in the middle: the record of one
+//   memories/       what is remembered between conversations
 //   pages/          left and middle: tree, page, versions            render/        Markdown while it streams
 //   shell/          frame, dialogs, keys, icons                      styles/        tokens first, then one file per part
 //

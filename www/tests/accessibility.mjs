@@ -302,6 +302,42 @@ const STATES = {
     await say(page, "too many");
     await page.getByTestId("cancel-retry").waitFor();
   },
+  async "memories: one with words from outside, one being changed"({ page, model, visit }) {
+    await useModel(visit, model, () => page.getByTestId("remember").check());
+    await start(page);
+    await workspace(page);
+    await page.evaluate(() => ws.tools.register({ name: "look_outside", description: "Reads what strangers wrote.", inputSchema: { type: "object" }, source: "External", readOnly: true, execute: () => "A stranger says hello." }));
+    for (const text of ["call look_outside {}", 'call remember {"text":"The stranger wants the key."}']) await page.evaluate((text) => ws.run(text), text);
+    await page.evaluate(async () => {
+      await ws.memory.add({ text: "Ann likes blue vases, and none that are taller than her table is wide: it stands under a low shelf.", tags: ["vases", "colours"], importance: 0.9 });
+      await ws.memory.add({ text: "Her shoes have size 38.", importance: 0.1 });
+    });
+    if (await page.getByTestId("open-memories").isVisible()) await page.getByTestId("open-memories").click();
+    else {
+      await page.getByTestId("open-settings").click();
+      await page.getByTestId("settings-memories").click();
+    }
+    await page.getByTestId("memory").filter({ hasText: "size 38" }).getByTestId("edit-memory").click();
+    await page.getByTestId("memory-field").waitFor();
+    await page.getByTestId("memory-outside").waitFor();
+  },
+  async "a conversation made shorter, what the agent was told, and the meter"({ page, base, model, visit }) {
+    await useModel(visit, model, () => page.getByTestId("remember").check());
+    await start(page);
+    await workspace(page);
+    await page.evaluate(() => ws.memory.add({ text: "Ann likes blue vases." }));
+    await say(page, "Which vases does Ann like?");
+    await page.getByTestId("assistant-message").waitFor();
+    await settled(page);
+    await page.evaluate(async () => (await ws.compact()).result);
+    await open(page, base);
+    await page.getByTestId("start-agent").click();
+    await running(page);
+    await page.getByTestId("shortened").locator("summary").click();
+    await page.getByTestId("remembered").locator("summary").click();
+    await page.getByTestId("context-meter").locator("summary").click();
+    await page.getByTestId("shorten").waitFor();
+  },
   async "page and history"({ page }) {
     await start(page);
     if (await page.getByRole("button", { name: "Page", exact: true }).count()) await page.getByRole("button", { name: "Page", exact: true }).click();

@@ -92,7 +92,7 @@ function fail(response, cors, status, type, message, headers = {}) {
   response.end(JSON.stringify({ type: "error", error: { type, message } }));
 }
 
-async function answer({ model, messages }, response, cors, state) {
+async function answer({ model, messages, system }, response, cors, state) {
   const blocks = messages.flatMap(({ role, content }) => (typeof content === "string" ? [{ role, type: "text", text: content }] : content.map((b) => ({ role, ...b }))));
   const asked = blocks.filter((b) => b.role === "user" && b.type === "text").at(-1)?.text ?? "";
   const results = messages.at(-1).content instanceof Array && messages.at(-1).content.some((b) => b.type === "tool_result");
@@ -109,7 +109,10 @@ async function answer({ model, messages }, response, cors, state) {
   response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
   const stream = new Stream(response);
   stream.begin(model);
-  if (/break off/.test(asked)) {
+  // What it sums up has the words that begin the other answers: the summary comes before them.
+  if (/You sum up a conversation/.test(JSON.stringify(system ?? ""))) {
+    await stream.text(["## What was said\n\n", "They spoke of **the harbour**."], /slowly/.test(JSON.stringify(messages)) ? () => hold(state) : undefined);
+  } else if (/break off/.test(asked)) {
     // The run asks again by itself, so that a person sees an error only when each of its tries has broken off.
     const breaks = /each try/.test(asked) ? 3 : 1;
     state.broken = (state.broken ?? 0) + 1;

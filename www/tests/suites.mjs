@@ -9,7 +9,7 @@ import { suite as webkit } from "./webkit.mjs";
 /** The themes, and how many seconds the longest test of each takes. */
 const THEMES = {
   bench: 17, sessions: 15, tabs: 15, composer: 12, reading: 11, permission: 10, accessibility: 10, conversation: 9, queue: 9, tools: 9, "tools-panel": 9, example: 9, keyboard: 9, pages: 8, journal: 8, providers: 8, failures: 8,
-  "first-visit": 7, startup: 7, attach: 7, reload: 7, versions: 7, carry: 7, settings: 7, safety: 7,
+  context: 12, memory: 13, "first-visit": 7, startup: 7, attach: 7, reload: 7, versions: 7, carry: 7, settings: 7, safety: 7,
 };
 
 /** What an attacker would have a person see, or not see. It is played again where another engine draws it, and where the host is in a worker. */

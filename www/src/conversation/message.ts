@@ -11,6 +11,8 @@ import { h, setText } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";
 import { told } from "../words.ts";
+import { Remembered } from "./remembered.ts";
+import { ShortenedMark } from "./shortened.ts";
 import { SourceView } from "./source-view.ts";
 import { Thinking } from "./thinking.ts";
 import { ToolCard } from "./tool-card.ts";
@@ -58,6 +60,10 @@ export class MessageView {
   readonly #facts = h("p", { class: "message-facts", "data-testid": "message-facts", hidden: true });
   readonly #takeover = h("p", { class: "takeover", "data-testid": "takeover", hidden: true }, iconNode("takeover"), h("span", {}));
   #views: View[] = [];
+  /** Where the conversation was made shorter, the first one first. */
+  readonly #shortened: ShortenedMark[] = [];
+  readonly #remembered: Remembered | null = null;
+  readonly #copy: HTMLButtonElement | null = null;
   /** By the first card. */
   #groups = new Map<ToolCard, ToolGroup>();
   #note: HTMLElement | null = null;
@@ -77,11 +83,15 @@ export class MessageView {
     const time = h("time", { datetime: new Date(message.createdAt).toISOString() }, new Date(message.createdAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }));
     const again = role === "user" ? action("edit-message", "Edit your message", "pencil") : action("regenerate", "Answer again", "continue");
     this.#again = again;
+    this.#copy = copy;
     this.#foot.append(time, this.#versions.element, again, copy);
     if (message.runId) this.#foot.append(action("in-journal", "Show in the journal", "journal"));
     if (role === "assistant") {
       this.#parts.before(this.#takeover);
       this.#foot.append(this.#facts);
+    } else {
+      this.#remembered = new Remembered();
+      this.element.append(this.#remembered.element);
     }
     this.element.append(this.#foot);
   }
@@ -96,15 +106,20 @@ export class MessageView {
     this.message = message;
     const { growing } = around;
     this.element.classList.toggle("growing", growing);
-    this.element.classList.toggle("empty", message.parts.length === 0);
+    this.element.classList.toggle("empty", message.parts.length === 0 && !message.compactions?.length);
     this.element.dataset["status"] = message.status;
     if (message.role === "assistant") this.element.setAttribute("aria-busy", String(growing));
     message.parts.forEach((part, i) => this.#part(i, part, growing && i === message.parts.length - 1, around));
     for (const extra of this.#views.splice(message.parts.length)) drop(extra);
     this.#group();
+    this.#shorten(message);
+    this.#remembered?.update(message.memories);
     this.#tell(message, around);
     this.#versions.update(message);
-    if (this.#again) this.#again.hidden = !around.settled || around.held;
+    // An answer that only made the conversation shorter says nothing to copy, or to say again.
+    const silent = message.role === "assistant" && message.parts.length === 0;
+    if (this.#again) this.#again.hidden = !around.settled || around.held || silent;
+    if (this.#copy) this.#copy.hidden = silent;
     this.#endNote(message, around);
   }
 
@@ -182,6 +197,19 @@ export class MessageView {
     } else if (view.type === "thinking" && part.type === "thinking") view.thinking.update(part.text, open);
     else if (view.type === "source") view.source.stands(this.#views.slice(0, i).flatMap((other) => (other.type === "source" ? [other.source.url] : [])));
     else if (view.type === "tool-call" && part.type === "tool-call") view.card.update(part, { time: around.toolTime(part.toolCallId), settled: !around.growing && !around.held, asks: around.asks(part) });
+  }
+
+  /** What the run's answer says comes after it, or around it: the marks stand first. */
+  #shorten({ compactions = [] }: Message): void {
+    for (const gone of this.#shortened.splice(compactions.length)) gone.element.remove();
+    compactions.forEach((compaction, i) => {
+      const known = this.#shortened[i];
+      if (known?.compaction.at === compaction.at) return;
+      const mark = new ShortenedMark(compaction);
+      if (known) known.element.replaceWith(mark.element);
+      else this.#parts.before(mark.element);
+      this.#shortened[i] = mark;
+    });
   }
 
   /** Calls in a row become a group from the third on. */

@@ -15,6 +15,8 @@ import { takeDrops } from "../shell/drops.ts";
 import type { Speech } from "./speech.ts";
 import { PermissionCard } from "../permission/card.ts";
 import { duration, reason, told } from "../words.ts";
+import { meter } from "./meter.ts";
+import { shortens } from "./shortened.ts";
 import { Composer } from "./composer.ts";
 import { QueueList } from "./queue.ts";
 import { Thread } from "./thread.ts";
@@ -46,6 +48,7 @@ export class ConversationPanel extends Component {
   #still: ReturnType<typeof setInterval> | undefined;
   #told = "";
   #toldRetry: Retry | null = null;
+  #toldShortening = "";
   /** The session that was spoken of. */
   #spokenOf = "";
 
@@ -260,8 +263,16 @@ export class ConversationPanel extends Component {
   #spent(): TemplateResult | typeof nothing {
     const { spent: used, answerer } = this.agent;
     const model = answerer.facts ? describe(answerer.facts, true) : "";
-    if (!used && !model) return nothing;
-    return html`<p class="session-usage" data-testid="session-usage">${used ? html`<span>This conversation: ${spent(used)}</span>` : nothing}${model ? html`<span data-testid="model-facts">${model}</span>` : nothing}</p>`;
+    const { context } = this.agent;
+    return html`${context ? meter(context, this.#keepsLength()) : nothing}${used || model ? html`<p class="session-usage" data-testid="session-usage">${used ? html`<span>This conversation: ${spent(used)}</span>` : nothing}${model ? html`<span data-testid="model-facts">${model}</span>` : nothing}</p>` : nothing}`;
+  }
+
+  /** Why the conversation cannot be made shorter now; empty: it can. */
+  #keepsLength(): string {
+    const { agent, sessions } = this;
+    if (agent.busy) return "Not while an answer is being written";
+    if (sessions.needed || sessions.damaged) return "Not while the session stands still";
+    return agent.snapshot.messages.some(({ role, parts, status }) => role === "assistant" && status === "complete" && parts.length > 0) ? "" : "Nothing was answered yet";
   }
 
   #act(action: string, element: HTMLElement): void {
@@ -292,10 +303,14 @@ export class ConversationPanel extends Component {
       }
       case "earlier-version":
       case "later-version": void agent.look(element.dataset["version"] ?? ""); break;
+      case "shorten":
+        // It keeps the focus, so that it is not disabled as a button is.
+        if (element.getAttribute("aria-disabled") !== "true") void agent.shorten();
+        break;
       case "look-away": agent.lookAway(); break;
       case "in-journal": this.onJournal(this.thread.messageAt(element)?.message.runId ?? ""); break;
       case "copy-message": void copy(element, this.thread.messageAt(element)?.source ?? ""); break;
-      // "settings" and "clear" are the shell's: they open a dialog.
+      // "settings", "memories" and "clear" are the shell's: they open a dialog.
       default: break;
     }
   }
@@ -345,6 +360,9 @@ export class ConversationPanel extends Component {
       speech.say(`${provider}: ${error ? `${reason(error)}, ` : ""}asked again in ${duration(Math.max(0, at - performance.now()))}`);
     }
     this.#toldRetry = agent.retry;
+    const shortening = agent.shortening ? shortens(agent.shortening) : "";
+    if (shortening && shortening !== this.#toldShortening) speech.say(shortening);
+    this.#toldShortening = shortening;
     const problem = agent.problem ? told(agent.problem).text : "";
     if (problem && problem !== this.#told) speech.alert(problem);
     this.#told = problem;
@@ -356,6 +374,7 @@ export class ConversationPanel extends Component {
     const error = last?.error ?? snapshot.error;
     if (error) this.speech.alert(told(error).text);
     else if (last?.status === "interrupted") this.speech.say("Session interrupted.");
+    else if (last?.compactions && last.parts.length === 0) this.speech.say("The conversation is shorter now for the model");
     else {
       const words = last?.parts.reduce((n, p) => n + (p.type === "text" ? p.text.split(/\s+/).filter(Boolean).length : 0), 0) ?? 0;
       this.speech.say(`Answer complete, ${words} words`);

@@ -5,6 +5,7 @@
 import type { Agent } from "../agent.ts";
 import { h, setText } from "../shell/dom.ts";
 import { reason } from "../words.ts";
+import { shortens } from "./shortened.ts";
 
 const QUIET_AFTER = 10_000;
 
@@ -60,7 +61,8 @@ export class RunLine {
   }
 
   #words(): string {
-    const { snapshot } = this.agent;
+    const { snapshot, shortening } = this.agent;
+    if (shortening) return `${shortens(shortening)}…`;
     const message = snapshot.messages[snapshot.messages.length - 1];
     const parts = message?.role === "assistant" ? message.parts : [];
     // Later calls wait for their turn behind the one that runs.

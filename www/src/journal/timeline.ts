@@ -124,6 +124,7 @@ export class Timeline {
     switch (entry.type) {
       case "prompt": {
         this.#begun.set(run, at);
+        if (entry["compacts"] !== undefined) return { kind: "prompt", icon: "shorten", word: "you", text: "make the conversation shorter" };
         if (entry["continues"] !== undefined) return { kind: "prompt", icon: "continue", word: "tried again" };
         return { kind: "prompt", icon: "person", word: entry["replaces"] === undefined ? "you" : "you, edited", text: erased(entry, "message") ?? stringOf(entry["text"]) };
       }
@@ -144,6 +145,15 @@ export class Timeline {
       case "key_refused": return { kind: "retry", icon: "denied", word: "key refused", text: "another one is asked for" };
       case "marked": return { kind: "model", icon: "search", word: "looked up", text: "by the model's provider" };
       case "files_gone": return { kind: "retry", icon: "failed", word: "files lost", text: "the model is told instead" };
+      case "reminded": {
+        // Each is its id and its text.
+        const texts = blocksOf(entry["memories"]).map(([, text]) => stringOf(text));
+        return { kind: "model", icon: "brain", word: "reminded", text: erased(entry, "memories") ?? texts.join(" ") };
+      }
+      case "shortened": return { kind: "model", icon: "shorten", word: "shortened", text: "old results of tools are left out" };
+      case "compacting":
+        this.#begun.set(run, at);
+        return { kind: "model", icon: "shorten", word: "sums up", text: own(SUMS_UP, stringOf(entry["reason"])) ?? "" };
       case "answered": {
         const blocks = blocksOf(entry["blocks"]);
         for (const [kind, id, tool] of blocks) if (kind === "tool_call") this.#calls.set(stringOf(id), { tool: stringOf(tool), run });
@@ -226,6 +236,8 @@ export function messageIn(entry: SessionEvent): string | null {
   return stringOf(entry["message"]) || stringOf(objectOf(entry["prompt"])["message"]) || null;
 }
 
+/** Why a conversation is summed up. */
+const SUMS_UP: Record<string, string> = { window: "it is nearly full", context_length: "it was too long for the model", asked: "as you asked" };
 const ANSWERS: Record<string, string> = { allow_once: "allowed once", always_allow: "always allowed", deny: "denied" };
 
 function recorded(entry: SessionEvent): Told {

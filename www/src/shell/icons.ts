@@ -3,7 +3,7 @@
 // Promises: every icon is decoration (`aria-hidden`). A word or an accessible name always stands with it.
 import {
   Archive, ArrowDown, ArrowRightLeft, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronLeft, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
-  CircleX, Clock, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, GitFork, History, Import, KeyRound, Keyboard, Link,
+  CircleX, Clock, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FoldVertical, FolderInput, FolderTree, GitFork, History, Import, KeyRound, Keyboard, Link,
   LoaderCircle, MessageSquare, MessagesSquare, ListEnd, Monitor, Moon, Paperclip, Pause, Pencil, Play, Plus, Power, RefreshCw, RotateCcw, ScrollText, Search, Settings, ShieldAlert, ShieldCheck, ShieldOff, ShieldQuestionMark, ShipWheel, Sparkles, Square, Sun, Trash2,
   TextCursorInput, TriangleAlert, Undo2, UserRound, Wrench, X,
 } from "lucide";
@@ -16,7 +16,7 @@ const ICONS = {
   history: History, key: KeyRound, keyboard: Keyboard, link: Link, running: LoaderCircle, chat: MessageSquare,
   attach: Paperclip, monitor: Monitor, moon: Moon, pause: Pause, pencil: Pencil, play: Play, power: Power, continue: RotateCcw, search: Search, settings: Settings,
   permission: ShieldQuestionMark, sparkles: Sparkles, stop: Square, sun: Sun, trash: Trash2, warning: TriangleAlert, undo: Undo2, person: UserRound,
-  tools: Wrench, x: X, queue: ListEnd, steer: ShipWheel,
+  tools: Wrench, x: X, queue: ListEnd, steer: ShipWheel, shorten: FoldVertical,
   sessions: MessagesSquare, plus: Plus, import: Import, journal: ScrollText, fork: GitFork, replay: RefreshCw, verified: ShieldCheck, tampered: ShieldAlert,
   unsigned: ShieldOff, "chevron-left": ChevronLeft, "chevron-right": ChevronRight,
 } as const;

@@ -88,7 +88,7 @@ export class SettingsDialog extends Component {
   }
 
   #may(): TemplateResult {
-    const { processType, withheld } = this.#draft;
+    const { processType, withheld, memory } = this.#draft;
     const held = (name: string, on: boolean) => this.#set({ withheld: on ? withheld.filter((other) => other !== name) : [...withheld, name] });
     return html`<fieldset><legend>What the agent may do</legend>
       <div class="field-row">
@@ -99,6 +99,11 @@ export class SettingsDialog extends Component {
         ${this.agent.capabilities.map((name) => html`<label><input type="checkbox" .checked=${!withheld.includes(name)} @change=${(e: Event) => held(name, (e.target as HTMLInputElement).checked)} /><code>${name}</code></label>`)}
       </div>
       <p class="about">What it does not hold it cannot use, and cannot ask for. Rules for single tools stand under Tools.</p>
+      <div class="field remember">
+        <label class="check"><input type="checkbox" data-testid="remember" aria-describedby="remember-about" .checked=${memory} @change=${(e: Event) => this.#set({ memory: (e.target as HTMLInputElement).checked })} />Remember things for later conversations</label>
+        <button type="button" class="link" data-action="memories" data-testid="settings-memories">Memories</button>
+      </div>
+      <p class="about" id="remember-about">What it keeps stays in this browser. What fits a message is sent to the model with it.</p>
     </fieldset>`;
   }
 

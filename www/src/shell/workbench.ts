@@ -7,6 +7,7 @@ import type { Agent } from "../agent.ts";
 import { ConversationPanel } from "../conversation/panel.ts";
 import { Speech } from "../conversation/speech.ts";
 import { JournalPanel, type Place } from "../journal/panel.ts";
+import { MemoriesDialog } from "../memories/dialog.ts";
 import { PageView } from "../pages/page.ts";
 import type { PageStore } from "../pages/store.ts";
 import { PageTree } from "../pages/tree.ts";
@@ -44,6 +45,7 @@ export class Workbench extends Component {
   #journal!: JournalPanel;
   #settings!: SettingsDialog;
   #warnings!: WarningStrip;
+  #memories!: MemoriesDialog;
   #ask = document.createElement("ask-dialog") as AskDialog;
   #keys = document.createElement("keys-dialog") as KeysDialog;
   readonly #narrow = matchMedia("(max-width: 899px)");
@@ -63,6 +65,7 @@ export class Workbench extends Component {
     this.#page = (document.createElement("page-view") as PageView).init(pages);
     this.#tools = (document.createElement("tools-panel") as ToolsPanel).init(agent, pages);
     this.#settings = (document.createElement("settings-dialog") as SettingsDialog).init(agent);
+    this.#memories = (document.createElement("memories-dialog") as MemoriesDialog).init(agent, (question) => this.#ask.ask(question));
     this.#warnings = (document.createElement("warning-strip") as WarningStrip).init(agent);
     this.watch(agent, agent.settings, pages, sessions);
     onAction(this, (action) => this.#act(action));
@@ -118,6 +121,7 @@ export class Workbench extends Component {
         <div class="row">
           <button type="button" class="ghost wide-only" data-action=${journal ? "show-page" : "show-journal"} aria-pressed=${journal} data-testid="open-journal">${icon("journal")}Journal</button>
           <button type="button" class="ghost wide-only" data-action=${tools ? "show-page" : "show-tools"} aria-pressed=${tools} data-testid="open-tools">${icon("tools")}Tools</button>
+          <button type="button" class="ghost icon-only wide-only" data-action="memories" aria-label="Memories" title="Memories" data-testid="open-memories">${icon("brain")}</button>
           <button type="button" class="ghost icon-only wide-only" data-action="keys" aria-label="Keys" title="Keys (Ctrl+/)">${icon("keyboard")}</button>
           <button type="button" class="ghost icon-only" data-action="theme" aria-label=${look[1]} title=${look[1]}>${icon(look[0])}</button>
           <button type="button" class="ghost" data-action="settings" data-testid="open-settings">${icon("settings")}Settings</button>
@@ -142,7 +146,7 @@ export class Workbench extends Component {
         ? html`<dialog class="drawer" aria-label="Sessions" data-testid="drawer" @click=${this.#outside}>
             <button type="button" class="ghost icon-only drawer-close" data-action="close-sessions" aria-label="Close the sessions">${icon("x")}</button>${this.#list}</dialog>`
         : nothing}
-      ${this.#settings}${this.#ask}${this.#keys}
+      ${this.#settings}${this.#memories}${this.#ask}${this.#keys}
     `;
   }
 
@@ -162,6 +166,7 @@ export class Workbench extends Component {
     const page = this.pages.open?.page;
     switch (action) {
       case "settings": this.#settings.show(); break;
+      case "memories": this.#memories.show(); break;
       case "keys": this.#keys.show(); break;
       case "theme": settings.set({ theme: settings.choice.theme === "system" ? "light" : settings.choice.theme === "light" ? "dark" : "system" }); break;
       case "clear": void this.#clear(); break;
