@@ -113,8 +113,8 @@ export async function use(): Promise<void> {
   if (typeof lifecycle === "object") lifecycle.Error.trim();
   else same<typeof lifecycle, "Stopped" | "Starting" | "Running" | "Suspended">(true);
   const messages: Message[] = await ws.history({ limit: 5, before: "m1" });
-  const shown = (part: Part) => (part.type === "text" ? part.text : part.type === "thinking" ? part.text.length : part.type === "file" ? part.size : part.tool);
-  const text = (part: Part) => (part.type === "tool-call" ? `${part.tool} ${part.status}` : part.type === "file" ? `${part.filename ?? part.fileId} ${part.mediaType} ${part.size}` : part.text);
+  const shown = (part: Part) => (part.type === "text" ? part.text : part.type === "thinking" ? part.text.length : part.type === "file" ? part.size : part.type === "source" ? part.url : part.tool);
+  const text = (part: Part) => (part.type === "source" ? part.url : part.type === "tool-call" ? `${part.tool} ${part.status}` : part.type === "file" ? `${part.filename ?? part.fileId} ${part.mediaType} ${part.size}` : part.text);
   messages.flatMap(({ parts }) => parts.map(text));
   messages.flatMap(({ parts }) => parts.map(shown));
   const { status: waited } = await ws.wait(run.runId, { timeoutMs: 1 });

@@ -442,7 +442,7 @@ fn all_that_was_under_way_in_a_golden_comes_to_its_end() {
             |function: u64| json!({ "kind": "custom", "model": "golden", "stream": { "$fn": function } });
         page.must("tools.register", json!({ "name": "ask_colleague", "description": "It is one.", "inputSchema": { "type": "object" } }));
         page.start_with(
-            json!({ "wire": stream(52), "closed": stream(53), "slow": stream(54), "small": stream(55) }),
+            json!({ "wire": stream(52), "closed": stream(53), "slow": stream(54), "small": stream(55), "search": stream(56) }),
         );
         for (session, _) in golden.under() {
             match session {
