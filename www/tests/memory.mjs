@@ -89,8 +89,6 @@ export const tests = {
     await page.getByTestId("assistant-message").nth(1).waitFor();
     await answered(page);
     assert.ok(JSON.stringify(model.bodies.at(-1)).includes("blue vases"), "it was told");
-    // Who opens the page later sees it as well.
-    await open(page, base);
     const told = page.getByTestId("user-message").nth(1).getByTestId("remembered");
     await told.filter({ hasText: "Remembered (1)" }).waitFor();
     assert.equal(await told.getByText("Ann likes blue vases.").isVisible(), false);

@@ -343,7 +343,7 @@ impl Runner {
                 }
             }
             // The model is told with its next call.
-            OfRun::Reminded { .. } => {}
+            OfRun::Reminded { .. } => self.calls.tell_message(core, session, run, true),
             OfRun::Compacting { of, .. } => self.calls.tell_compaction(core, session, of, entry),
             OfRun::Shortened { .. } => self.calls.tell_compaction(core, session, run, entry),
             OfRun::Called { call } => {

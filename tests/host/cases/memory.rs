@@ -2,7 +2,7 @@
 
 use crate::support::desk::Desk;
 use lodger::error::Code;
-use lodger::harness::By;
+use lodger::harness::{By, Notice};
 use lodger::journal::Row;
 use lodger::model::{Block, StopReason};
 use lodger::ports::{MemoryStore, Table};
@@ -81,8 +81,11 @@ fn a_model_remembers_and_another_conversation_is_told() {
     let mut page = page.crash("somebody");
     start(&mut page, json!({}));
     page.must("clearConversation", json!({}));
+    page.must("watch", json!({}));
     page.must("sendMessage", json!({ "text": "What shall I cook?" }));
     assert!(told(&page).contains("Is allergic to nuts."), "{}", page.asked);
+    let shows = |notice: &Notice| matches!(notice, Notice::Message(_, _, message) if message.contains("\"memories\":[{"));
+    assert!(page.notices.iter().any(shows), "who watches sees what is told");
     let system = page.asked["messages"][0].to_string();
     assert!(!system.contains("allergic"), "the beginning stays the same: {system}");
     says(&mut page, "Soup.");

@@ -1,8 +1,8 @@
 // What the agent remembers from one conversation to the next: to read, to look for, to change and to take away.
 //
-// Decides in which words importance is told. Promises: nothing is forgotten without a question, because it cannot come
-// back as it was: with the mark of text from outside. What was typed stays in its field until it is taken. Leaves to
-// others: whether anything is remembered at all (`shell/settings-dialog.ts`).
+// Decides in which words importance is told. Promises: nothing is forgotten without a question, because its mark of text from
+// outside would not come back. What was typed stays in its field until it is taken. Leaves to others: whether anything is
+// remembered at all (`shell/settings-dialog.ts`).
 import { html, nothing, type TemplateResult } from "lit";
 import type { ErrorInfo, Memory } from "lodger";
 import type { Agent } from "../agent.ts";
