@@ -6,7 +6,7 @@
 import type { Commands } from "./commands.js";
 import type { EventRecord, HandoffRecord, ReceiptRecord, RunOutput, TaskRunRecord } from "./record.js";
 import type {
-  Detail, FilePart, Loss, Message, MessageChunk, Notice, Page, PageLink, PageNode, PageVersion, PermissionRequest, PermissionResolved, Replay, RunPhase,
+  Detail, FilePart, Loss, Memory, Message, MessageChunk, Notice, Page, PageLink, PageNode, PageVersion, PermissionRequest, PermissionResolved, Replay, RunPhase,
   SearchHit, SessionChanged, SessionCompleted, SessionHit, SessionInterrupted, SessionSize, SessionStarted, SessionState, SessionsSnapshot, Snapshot, SourcePart, Status,
   Stored, TextPart, ThinkingPart, ToolCall, ToolCallPart, ToolDefinition, ToolResult, Usage, Verified, WaitResult,
 } from "./shapes.js";

@@ -33,7 +33,7 @@ both("a command is answered by its value or by a LodgerError", async (open) => {
 
 both("the members and their arguments cross by name", async (open) => {
   const sent = [];
-  const names = ["history", "clearConversation", "wait", "resolvePermission", "tools.execute", "tools.resolve", "tools.grants", "tools.revoke", "persist", "keys.set", "keys.remove", "keys.list", "queue.edit", "queue.remove", "queue.release", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
+  const names = ["history", "clearConversation", "wait", "resolvePermission", "tools.execute", "tools.resolve", "tools.grants", "tools.revoke", "persist", "keys.set", "keys.remove", "keys.list", "queue.edit", "queue.remove", "queue.release", "memory.list", "memory.search", "memory.add", "memory.update", "memory.remove", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
   const commands = Object.fromEntries(names.map((name) => [name, (args) => void sent.push([name, args])]));
   const { workspace: w } = await open({ ...commands, storage: () => ({ kind: "memory", bytes: 1, quota: 2, persisted: false }) });
   await w.history({ limit: 3, before: "m1" });
