@@ -71,7 +71,7 @@ impl Book {
     }
 
     /// How many memories there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.memories.len()
     }
 
@@ -94,7 +94,7 @@ impl Book {
 
     /// Those that match, by their relevance times how well they match.
     pub fn search(&self, query: &str, now: Millis, limit: usize) -> Vec<&Memory> {
-        let hits = self.search.search(query, self.len());
+        let hits = self.search.search(query, self.count());
         let scored = |hit: Hit| {
             let memory = self.get(&hit.slug)?;
             Some(Found { memory, score: memory.relevance(now) * hit.score })
@@ -111,7 +111,7 @@ impl Book {
         (limit, bytes): (usize, usize),
         known: &dyn Fn(&Memory) -> bool,
     ) -> Vec<&Memory> {
-        let hits = self.search.search(message, self.len());
+        let hits = self.search.search(message, self.count());
         let most = hits.first().map_or(0.0, |hit| hit.score);
         let mut matches = Named::default();
         for hit in &hits {
@@ -126,7 +126,7 @@ impl Book {
         let found = told.map(|memory| Found { memory, score: scored(memory) }).list();
         let mut room = bytes;
         let mut told = Vec::new();
-        for memory in best(found, self.len()) {
+        for memory in best(found, self.count()) {
             if told.len() == limit {
                 break;
             }

@@ -314,7 +314,7 @@ mod tests {
         let first = stored(&mut store, &mut book, &op, 1).unwrap();
         let again = op.plan(&book, 2).unwrap();
         assert_eq!((again.value, again.commit), (first, None));
-        assert_eq!(book.len(), 1);
+        assert_eq!(book.count(), 1);
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
         rows[0].1 = rows[0].1.replace("one", "two, forged");
         let mut read = Book::new("me");
         read.take(&rows);
-        assert_eq!((read.len(), read.damaged()), (1, 1));
+        assert_eq!((read.count(), read.damaged()), (1, 1));
         // What comes next does not take its place.
         let commit =
             read.commit(&[Memory { id: "mem_3".into(), ..Memory::default() }], &[], Durability::Strict);

@@ -157,7 +157,7 @@ fn add(
     if let Some(known) = known {
         return Ok((known.clone(), None));
     }
-    if book.len() >= MOST {
+    if book.count() >= MOST {
         return Err(full());
     }
     let commit = book.commit(std::slice::from_ref(&memory), &[], Durability::Strict);

@@ -166,13 +166,7 @@ impl Run {
             OfRun::Marked { outside } => {
                 (self.outside, self.acted) = (true, self.acted || outside.has_acted())
             }
-            OfRun::Reminded { memories } => {
-                let pair = |pair: &Value| match texts(pair)?.as_slice() {
-                    [id, text] => Some((id.clone(), text.clone())),
-                    _ => None,
-                };
-                self.reminded = memories.as_array()?.iter().map(pair).whole()?;
-            }
+            OfRun::Reminded { memories } => self.reminded = told(memories)?,
             // It begins a run, which takes it up.
             OfRun::Compacting { .. } => return None,
             OfRun::Shortened { until, turns, .. } => {
@@ -581,4 +575,13 @@ pub(super) fn asked(block: &Block) -> Option<Call> {
         looked_up: false,
         begun: false,
     })
+}
+
+/// Ids and texts of memories, as an entry has them.
+fn told(memories: &Value) -> Option<Vec<(String, String)>> {
+    let pair = |pair: &Value| match texts(pair)?.as_slice() {
+        [id, text] => Some((id.clone(), text.clone())),
+        _ => None,
+    };
+    memories.as_array()?.iter().map(pair).whole()
 }
