@@ -21,7 +21,7 @@ use crate::list::Listed;
 use crate::maps::{Few, sorted};
 use crate::model::Limits;
 use crate::object::Object;
-use crate::ports::{Durability, Millis, PatternEngine, Read, Shelf, StoreError, Table};
+use crate::ports::{Commit, Durability, Millis, PatternEngine, Read, Shelf, StoreError, Table};
 use crate::protocol::Request;
 use crate::rooms::{Room, enter};
 use crate::session::operator::Operator;
@@ -344,17 +344,7 @@ impl Pump {
                     pump.input(Input::Account { read: id, result });
                 });
             }
-            Action::Exchange { id, shelf, commit, reads } => {
-                let pump = self.clone();
-                task::start(async move {
-                    let Inner { needs_lock, scope, store, .. } = &*pump.0;
-                    let result = match shelf {
-                        Shelf::Workspace => account::store_and_read(store, commit.as_ref(), &reads).await,
-                        Shelf::Account => account::shelf(commit.as_ref(), &reads, !needs_lock, scope).await,
-                    };
-                    pump.input(Input::Exchanged { id, result });
-                });
-            }
+            Action::Exchange { id, shelf, commit, reads } => self.exchange(id, shelf, commit, reads),
             Action::Sign { id, texts } => {
                 let pump = self.clone();
                 task::start(async move {
@@ -398,6 +388,18 @@ impl Pump {
                     .hint("reload the page to get it")
             })),
         }
+    }
+
+    fn exchange(&self, id: u64, shelf: Shelf, commit: Option<Commit>, reads: Vec<Read>) {
+        let pump = self.clone();
+        task::start(async move {
+            let Inner { needs_lock, scope, store, .. } = &*pump.0;
+            let result = match shelf {
+                Shelf::Workspace => account::store_and_read(store, commit.as_ref(), &reads).await,
+                Shelf::Account => account::shelf(commit.as_ref(), &reads, !needs_lock, scope).await,
+            };
+            pump.input(Input::Exchanged { id, result });
+        });
     }
 
     fn await_online(&self) {

@@ -2,7 +2,7 @@
 //!
 //! Decides what each operation gives and changes. Promises: an operation that fails has changed nothing. What a model
 //! remembers in a conversation with words from outside has their marks, and what it recalls hands them on. Leaves to
-//! others: whose memories they are, and committing (`harness/runner/memories`).
+//! others: whose memories they are, and committing (`harness/memories`).
 
 use super::{Book, MOST, Memory, full, id_by, not_found};
 use crate::error::ErrorInfo;
