@@ -290,7 +290,7 @@ export default async function (test) {
     test(`${place(block)}: what vitest reports`, async (t) => {
       const dir = await consumer(t.env.pkg, "docs-vitest", ["vitest"]);
       await fs.writeFile(path.join(dir, block.name), `${block.code}\n`);
-      const report = await sh(process.execPath, [path.join(ROOT, "node_modules", "vitest", "vitest.mjs"), "run", block.name, "--root", dir], { cwd: dir, env: { ...process.env, NO_COLOR: "1" }, timeout: 80_000 });
+      const report = await sh(process.execPath, [path.join(ROOT, "node_modules", "vitest", "vitest.mjs"), "run", block.name, "--root", dir, "--reporter", "verbose"], { cwd: dir, env: { ...process.env, NO_COLOR: "1" }, timeout: 80_000 });
       await said(block.output, report.split("\n").map((line) => line.replace(/ \d+ms$/, "").trim()).filter((line) => /^(✓|Tests )/.test(line)));
     });
   }

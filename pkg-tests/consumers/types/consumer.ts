@@ -107,6 +107,7 @@ function draw(messages: readonly Message[]): string[] {
     switch (part.type) {
       case "text": case "thinking": return part.text;
       case "file": return part.filename ?? part.fileId;
+      case "source": return `${part.title} ${part.url}`;
       case "tool-call": return `${part.tool} ${part.status} ${part.files?.map((file) => file.fileId) ?? ""}`;
     }
   }));
