@@ -23,7 +23,7 @@ const numbers: number[] = (await ws.run("x", { schema: z.array(z.number()) })).v
 
 // Parts narrow by a chain of questions, and calls by a map of tools.
 declare const part: Part;
-const said: string = part.type === "text" ? part.text : part.type === "thinking" ? part.text : part.type === "file" ? part.fileId : part.tool;
+const said: string = part.type === "text" ? part.text : part.type === "thinking" ? part.text : part.type === "file" ? part.fileId : part.type === "source" ? part.url : part.tool;
 const tools = { add: { name: "add", description, inputSchema: z.object({ a: z.number() }), execute: ({ a }: { a: number }) => a + 1 } };
 declare const message: Message;
 for (const part of message.parts) if (part.type === "tool-call") { const call = part as ToolCallOf<typeof tools>; const sum: number | undefined = call.result; void [sum, call.arguments.a.toFixed()]; }
