@@ -4,7 +4,7 @@
 //! row of before. Promises: what was written since is read by one range of numbers, so two tabs never overwrite each other.
 //! A row that is not what was written hides no other. Leaves to others: reading, committing, and what is wanted (`op`).
 
-use super::{Memory, shelf};
+use super::{Memory, Row, shelf};
 use crate::find;
 use crate::list::Listed;
 use crate::maps::Named;
@@ -47,14 +47,14 @@ impl Book {
         for (key, row) in rows {
             let Some(Part::Number(rev)) = key.get(2) else { continue };
             self.rev = self.rev.max(*rev);
-            if let Some(id) = Memory::gone_in(row) {
-                self.remove(&id);
-            } else if let Some(memory) = Memory::from_row(row) {
-                self.remove(&memory.id);
-                self.search.add(&memory.id, &title(&memory), &memory.text);
-                self.memories.insert(&memory.id.clone(), (*rev, memory));
-            } else {
-                self.damaged += 1;
+            match Row::read(row) {
+                Some(Row::Gone(id)) => self.remove(&id),
+                Some(Row::Is(memory)) => {
+                    self.remove(&memory.id);
+                    self.search.add(&memory.id, &title(&memory), &memory.text);
+                    self.memories.insert(&memory.id.clone(), (*rev, memory));
+                }
+                None => self.damaged += 1,
             }
         }
     }

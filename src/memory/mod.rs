@@ -96,6 +96,32 @@ pub fn shelf(owner: &str) -> Key {
     vec!["memory".into(), Part::from(owner)]
 }
 
+/// What a row says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row {
+    /// A memory is this.
+    Is(Memory),
+    /// The memory of this id was forgotten.
+    Gone(String),
+}
+
+impl Row {
+    /// Reads a row. `None`: it is not what was written.
+    pub fn read(row: &str) -> Option<Row> {
+        let (text, hash) = row.split_once('\n')?;
+        let value = json::parse(text).filter(|_| sha256(&[text]) == hash)?;
+        match value.get("gone").and_then(Value::as_str) {
+            Some(id) => Some(Row::Gone(id.into())),
+            None => Memory::read(&value).map(Row::Is),
+        }
+    }
+}
+
+/// The text of a row: JSON, and a hash over it.
+fn hashed(text: &str) -> String {
+    [text, "\n", &sha256(&[text])].concat()
+}
+
 impl Memory {
     /// How relevant it is now.
     pub fn relevance(&self, now: Millis) -> f64 {
@@ -104,22 +130,18 @@ impl Memory {
         self.importance as f64 / 1_000.0 * (DECAY * hours).exp() * (1.0 + (1.0 + self.reads as f64).ln())
     }
 
-    /// Its row: JSON, and a hash over it.
+    /// Its row.
     pub fn to_row(&self) -> String {
-        let text = json(
-            &self.shown().maybe("outside", (!self.outside.is_empty()).then(|| self.outside.to_json())).done(),
-        );
-        let hash = sha256(&[&text]);
-        [&text, "\n", &hash].concat()
+        let outside = (!self.outside.is_empty()).then(|| self.outside.to_json());
+        hashed(&json(&self.shown().maybe("outside", outside).done()))
     }
 
-    /// Reads a row. `None`: it is not what was written.
-    pub fn from_row(row: &str) -> Option<Memory> {
-        let (text, hash) = row.split_once('\n')?;
-        if sha256(&[text]) != hash {
-            return None;
-        }
-        let value = json::parse(text)?;
+    /// What stands in the place of one that was forgotten: its id alone.
+    pub fn gone(id: &str) -> String {
+        hashed(&Object::new().text("gone", id).json())
+    }
+
+    fn read(value: &Value) -> Option<Memory> {
         let member = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
         let number = |name: &str| value.get(name).and_then(whole);
         Some(Memory {
@@ -136,20 +158,6 @@ impl Memory {
                 None => Outside::default(),
             },
         })
-    }
-
-    /// What stands in the place of one that was forgotten: its id alone.
-    pub fn gone(id: &str) -> String {
-        let text = Object::new().text("gone", id).json();
-        let hash = sha256(&[&text]);
-        [&text, "\n", &hash].concat()
-    }
-
-    /// The id in such a row.
-    pub fn gone_in(row: &str) -> Option<String> {
-        let (text, hash) = row.split_once('\n')?;
-        let value = json::parse(text).filter(|_| sha256(&[text]) == hash)?;
-        value.get("gone").and_then(Value::as_str).map(Into::into)
     }
 
     /// What a page gets.
@@ -272,11 +280,10 @@ mod tests {
             outside: Outside::of("context"),
         };
         let row = memory.to_row();
-        assert_eq!(Memory::from_row(&row), Some(memory));
-        assert_eq!(Memory::from_row(&row.replace("quoted", "other")), None);
-        assert_eq!((Memory::from_row(""), Memory::from_row("{}\n0")), (None, None));
-        assert_eq!(Memory::gone_in(&Memory::gone("mem_1")).as_deref(), Some("mem_1"));
-        assert_eq!((Memory::gone_in(&row), Memory::from_row(&Memory::gone("mem_1"))), (None, None));
+        assert_eq!(Row::read(&row), Some(Row::Is(memory)));
+        assert_eq!(Row::read(&row.replace("quoted", "other")), None);
+        assert_eq!((Row::read(""), Row::read("{}\n0")), (None, None));
+        assert_eq!(Row::read(&Memory::gone("mem_1")), Some(Row::Gone("mem_1".into())));
     }
 
     #[test]

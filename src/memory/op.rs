@@ -99,16 +99,18 @@ impl Op {
     }
 }
 
+/// How many are wanted: what is said, or what counts where nobody says, and at most so many.
+fn number(args: &Value, name: &str, (own, most): (u64, u64)) -> usize {
+    let number = args.get(name).and_then(whole).unwrap_or(own).min(most);
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
 fn of_page(name: &str, args: &Value, fresh: &str, book: &Book, now: Millis) -> Result<Done, ErrorInfo> {
-    let limit = |(own, most): (u64, u64)| {
-        let limit = args.get("limit").and_then(whole).unwrap_or(own).min(most);
-        usize::try_from(limit).unwrap_or(usize::MAX)
-    };
     let shown = |memories: &[&Memory]| Value::Array(memories.iter().map(|memory| memory.to_json()).list());
     match name {
         "search" => {
             let query = args.get("query").and_then(Value::as_str).unwrap_or_default();
-            Done::gives(shown(&book.search(query, now, limit(LIMIT))))
+            Done::gives(shown(&book.search(query, now, number(args, "limit", LIMIT))))
         }
         "add" => {
             let id = id_by(fresh);
@@ -128,9 +130,8 @@ fn of_page(name: &str, args: &Value, fresh: &str, book: &Book, now: Millis) -> R
             Ok(Done { commit, ..Done::default() })
         }
         _ => {
-            let skipped = args.get("offset").and_then(whole).unwrap_or_default();
-            let all = book.newest().into_iter().skip(usize::try_from(skipped).unwrap_or(usize::MAX));
-            Done::gives(shown(&all.take(limit(LIMIT)).list()))
+            let all = book.newest().into_iter().skip(number(args, "offset", (0, u64::MAX)));
+            Done::gives(shown(&all.take(number(args, "limit", LIMIT)).list()))
         }
     }
 }
@@ -173,9 +174,7 @@ fn remove(args: &Value, book: &Book) -> Result<Commit, ErrorInfo> {
 /// What a model gets that looks something up.
 fn recall(args: &Value, book: &Book, now: Millis) -> Result<Done, ErrorInfo> {
     let query = args.get("query").and_then(Value::as_str).unwrap_or_default();
-    let (own, most) = RECALLED;
-    let limit = args.get("limit").and_then(whole).unwrap_or(own).min(most);
-    let found = book.search(query, now, usize::try_from(limit).unwrap_or(usize::MAX));
+    let found = book.search(query, now, number(args, "limit", RECALLED));
     let mut outside = Outside::default();
     for memory in &found {
         outside.join(&memory.outside);

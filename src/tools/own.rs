@@ -19,6 +19,8 @@ pub const REMEMBER: &str = "remember";
 pub const RECALL: &str = "recall";
 /// The name of the tool that forgets it.
 pub const FORGET: &str = "forget";
+/// The names of the tools for what is remembered, in the order of `memory::tools`.
+pub const OF_MEMORY: [&str; 3] = [REMEMBER, RECALL, FORGET];
 
 const TASK: &str = r#"{"type":"object","properties":{"process":{"type":"string","enum":["Researcher","Worker"],"description":"A Researcher only reads; a Worker may also change things."},"task":{"type":"string","minLength":1,"description":"All that it needs to know: it does not see this conversation."},"capabilities":{"type":"array","items":{"type":"string"},"description":"What it may hold at most; left out: what you hold."},"maxTurns":{"type":"integer","minimum":1,"description":"How many model calls it may make."}},"required":["process","task"],"additionalProperties":false}"#;
 

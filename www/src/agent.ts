@@ -307,7 +307,7 @@ export class Agent extends Changing {
     return this.#of(this.session).shortening;
   }
 
-  /** How much of the model's window the conversation has; undefined where nobody knows, and of an earlier version. */
+  /** How much of the model's window the conversation has; undefined: nobody knows, or an earlier version is shown. */
   get context(): Context | undefined {
     return this.looksBack ? undefined : this.snapshot.context;
   }

@@ -97,8 +97,7 @@ impl Setup {
         let wanted = [(own::DELEGATE, self.config.delegates().then(own::delegate)), (own::USE_SKILL, skills)];
         let memory =
             if self.config.memory.is_some() { memory::tools().map(Some) } else { [const { None }; 3] };
-        let names = [own::REMEMBER, own::RECALL, own::FORGET];
-        for (name, definition) in wanted.into_iter().chain(names.into_iter().zip(memory)) {
+        for (name, definition) in wanted.into_iter().chain(own::OF_MEMORY.into_iter().zip(memory)) {
             // A tool of the page with the name of ours stays: then the skills of other workspaces are not to be had here.
             let _ = self.registry.set_own(name, definition);
         }
@@ -109,11 +108,9 @@ impl Setup {
         let needed = [
             (own::DELEGATE, config.delegates(), "an Orchestrator"),
             (own::USE_SKILL, !config.skills.is_empty(), "skills"),
-            (own::REMEMBER, config.memory.is_some(), "a memory"),
-            (own::RECALL, config.memory.is_some(), "a memory"),
-            (own::FORGET, config.memory.is_some(), "a memory"),
         ];
-        match needed.iter().find(|(name, needed, _)| *needed && self.registry.is_taken(name)) {
+        let memory = own::OF_MEMORY.map(|name| (name, config.memory.is_some(), "a memory"));
+        match needed.iter().chain(&memory).find(|(name, needed, _)| *needed && self.registry.is_taken(name)) {
             Some((name, _, what)) => {
                 let message = format!("the page has a tool called '{name}', which {what} would need");
                 Err(ErrorInfo::new(Code::DuplicateTool, message).hint("give the page's tool another name"))
