@@ -72,19 +72,6 @@ export function judge(test, { seed, count, first = 1, counts }) {
       counts.add("worlds whose fault was found");
     }, { hangMs: 600_000 });
   }
-  for (const [title, world, finding] of PROFILES) {
-    test(`judge/${title}, in a browser that is killed`, async (t) => {
-      const own = counter();
-      // Two lives: the first browser after the cut writes on behind it, the second one finds it.
-      const play = () => killed(t, { seed, number: 1, lives: 2, counts: own, ...world });
-      if (finding) await found(t, finding, play);
-      else {
-        await play();
-        assert.equal(own.sum("losses of all, told after a kill in the middle of a record"), 1);
-      }
-      counts.add(finding ? "worlds whose fault was found" : "losses that were no fault");
-    }, { hangMs: 300_000 });
-  }
   test("judge/changes of a conversation that are not what was told", async (t) => {
     const page = await t.tab({ init: init() });
     for (const [n, [act, other, finding]] of CHANGES.entries()) {
@@ -199,6 +186,19 @@ export function judge(test, { seed, count, first = 1, counts }) {
         counts.add("broken requests that were refused");
       }
     });
+  }
+  for (const [title, world, finding] of PROFILES) {
+    test(`judge/${title}, in a browser that is killed`, async (t) => {
+      const own = counter();
+      // Two lives: the first browser after the cut writes on behind it, the second one finds it.
+      const play = () => killed(t, { seed, number: 1, lives: 2, counts: own, ...world });
+      if (finding) await found(t, finding, play);
+      else {
+        await play();
+        assert.equal(own.sum("losses of all, told after a kill in the middle of a record"), 1);
+      }
+      counts.add(finding ? "worlds whose fault was found" : "losses that were no fault");
+    }, { hangMs: 300_000 });
   }
 }
 

@@ -131,7 +131,9 @@ export default function (test) {
 
     await page.evaluate(() => { globalThis.sameDocument = true; });
     const file = path.join(dir, "src", "Chat.jsx");
-    await fs.writeFile(file, (await fs.readFile(file, "utf8")).replace("first edition", "second edition"));
+    // By rename, as editors save: a file that is written in place is empty for a moment, and Vite reloads the page for that.
+    await fs.writeFile(`${file}~`, (await fs.readFile(file, "utf8")).replace("first edition", "second edition"));
+    await fs.rename(`${file}~`, file);
     await page.waitForFunction(() => document.querySelector("h1")?.textContent === "Chat, second edition");
     assert.equal(await page.evaluate(() => globalThis.sameDocument), true, "hot reloaded, not reloaded");
     await answers(1);
@@ -348,7 +350,8 @@ async function shows(page, lines, status) {
 /** A Vite dev server for this directory; gives its address. */
 async function vite(t, root, config) {
   const { createServer } = await import("vite");
-  const server = await createServer({ root, configFile: false, logLevel: "error", ...config, server: { port: 0, host: "127.0.0.1" } });
+  // A cache of its own: one beside it that is shared makes Vite load the page anew when another server has filled it.
+  const server = await createServer({ root, cacheDir: path.join(root, ".vite"), configFile: false, logLevel: "error", ...config, server: { port: 0, host: "127.0.0.1" } });
   await server.listen();
   t.after(() => server.close());
   return `http://127.0.0.1:${server.httpServer.address().port}`;

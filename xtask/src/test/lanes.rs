@@ -182,7 +182,7 @@ impl State {
         if let Err(error) = &ended {
             running.held.extend(format!("{error:#}").lines().map(str::to_owned));
         }
-        let Reading { passed, failed, skipped, .. } = running.reading;
+        let Reading { passed, failed, skipped, failures, .. } = running.reading;
         let failed = if ended.is_err() { failed.max(1) } else { failed };
         let done = Done { passed, failed, skipped, time: running.started.elapsed() };
         self.shown.append(&mut running.held);
@@ -191,6 +191,7 @@ impl State {
             self.shown.extend([String::new(), format!("== {} goes on", first.suite.name)]);
         }
         self.tally.ran(suite, done);
+        self.tally.fell(suite, failures);
         self.flush();
         done
     }
@@ -210,7 +211,8 @@ impl State {
             self.shown.extend(running.held.drain(..2.min(held)));
             let held = running.held.len();
             self.shown.extend(running.held.drain(held.saturating_sub(TAIL)..));
-            let Reading { passed, failed, skipped, .. } = running.reading;
+            let Reading { passed, failed, skipped, ref mut failures, .. } = running.reading;
+            self.tally.fell(running.suite, std::mem::take(failures));
             let done = Done { passed, failed: failed.max(1), skipped, time: running.started.elapsed() };
             let summary = summary(passed, failed, done.time);
             ends.push(format!("in {}: {summary}; {}", running.suite.name, running.reading.stand()));

@@ -3,6 +3,10 @@
 //! Decides what counts as passed, failed and skipped, which lines are not worth showing, and which test it was in when
 //! its output stopped.
 
+/// How many lines are kept of what a failed test says, and how such a line begins.
+const TOLD: usize = 4;
+const DEEP: &str = "      ";
+
 /// How a suite says what it has done.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Count {
@@ -22,12 +26,16 @@ pub struct Reading {
     pub passed: u32,
     pub failed: u32,
     pub skipped: u32,
+    /// The tests that failed, each with the first lines of what it said.
+    pub failures: Vec<String>,
     /// Reading what the tests that passed have printed.
     in_successes: bool,
     ended: Option<String>,
     /// Tests that their runner called slow and that have not ended since.
     slow: Vec<String>,
     last: String,
+    /// How many lines below the failure that is being read have been kept.
+    told: Option<usize>,
 }
 
 impl Reading {
@@ -37,15 +45,18 @@ impl Reading {
             passed: 0,
             failed: 0,
             skipped: 0,
+            failures: Vec::new(),
             in_successes: false,
             ended: None,
             slow: Vec::new(),
             last: String::new(),
+            told: None,
         }
     }
 
     /// Takes from a line what it says; `false` where it is not worth showing.
     pub fn line(&mut self, line: &str) -> bool {
+        self.fall(line);
         let line = line.trim();
         self.follow(line);
         let skipped = line.strip_prefix("skipped: ").and_then(leading_number);
@@ -93,6 +104,23 @@ impl Reading {
         }
     }
 
+    /// Keeps the name of a test that failed, and what is said of it directly below.
+    fn fall(&mut self, line: &str) {
+        if let Some(test) = failed(self.count, line.trim()) {
+            if !self.failures.iter().any(|known| known.lines().next() == Some(test)) {
+                self.failures.push(test.to_owned());
+            }
+            self.told = Some(0);
+        } else if let (Some(told @ 0..TOLD), true, Some(test)) =
+            (self.told, line.starts_with(DEEP), self.failures.last_mut())
+        {
+            test.push_str(&format!("\n{}", line.trim_end()));
+            self.told = Some(told + 1);
+        } else {
+            self.told = None;
+        }
+    }
+
     fn follow(&mut self, line: &str) {
         if line.is_empty() {
             return;
@@ -132,6 +160,17 @@ fn ended(count: Count, line: &str) -> Option<&str> {
         Count::Node => after(&["✔ ", "✖ "]),
         Count::Last => after(&["ok ", "FAIL ", "skip "]),
     }
+}
+
+/// The name of a test that a line says the failure of.
+fn failed(count: Count, line: &str) -> Option<&str> {
+    let failure = match count {
+        Count::One => false,
+        Count::Sum => line.ends_with(" ... FAILED"),
+        Count::Node => line.starts_with("✖ ") && line.ends_with(')'),
+        Count::Last => line.starts_with("FAIL "),
+    };
+    ended(count, line).filter(|_| failure)
 }
 
 /// `… 12 passed; 3 failed …`, with a comma or a semicolon.
@@ -180,6 +219,23 @@ mod tests {
             ["successes:", "noise", "skipped: 2 things", "counts: 3", "test result: ok. 1 passed; 0 failed"];
         let shown: Vec<bool> = lines.iter().map(|line| reading.line(line)).collect();
         assert_eq!(shown, [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn what_failed_is_kept_with_what_it_said() {
+        let page = [
+            "FAIL  lives: storage that is wiped (1.1 s; a note)",
+            "        it is gone",
+            "        + actual - expected",
+            "ok    weeks: a year (0.1 s)",
+            "        of nothing",
+        ];
+        let kept = "lives: storage that is wiped\n        it is gone\n        + actual - expected";
+        assert_eq!(read(Count::Last, &page).failures, [kept]);
+        let cargo = ["test pump::other ... FAILED", "test pump::one ... ok"];
+        assert_eq!(read(Count::Sum, &cargo).failures, ["pump::other"]);
+        let node = ["✖ one holder (1.2ms)", "ℹ fail 1", "✖ failing tests:", "✖ one holder (1.2ms)"];
+        assert_eq!(read(Count::Node, &node).failures, ["one holder"]);
     }
 
     #[test]

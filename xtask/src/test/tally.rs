@@ -12,6 +12,8 @@ pub struct Tally {
     failed: u32,
     skipped: u32,
     failures: Vec<&'static str>,
+    /// What failed by name, with its suite and what it said: the last lines are what a reader of a long log sees.
+    fallen: Vec<String>,
     /// By part, in the order of the first suites to end.
     times: Vec<(&'static str, Duration)>,
     stood: Vec<(&'static str, Kept)>,
@@ -47,6 +49,11 @@ impl Tally {
         }
     }
 
+    /// Tests of the suite that failed.
+    pub fn fell(&mut self, suite: &Suite, tests: Vec<String>) {
+        self.fallen.extend(tests.into_iter().map(|test| format!("FAIL  {}: {test}", suite.name)));
+    }
+
     pub fn stood(&mut self, suite: &Suite, kept: Kept) {
         self.stood.push((suite.name, kept));
     }
@@ -79,6 +86,7 @@ impl Tally {
                 "skipped: {skipped} (what they need is not on this machine; the lines above name it)"
             ));
         }
+        lines.extend(self.fallen.iter().flat_map(|test| test.lines()).map(str::to_owned));
         if !self.failures.is_empty() {
             lines.push(format!("failed: {}", self.failures.join(", ")));
         }
@@ -114,11 +122,14 @@ mod tests {
         assert_eq!(tally.closing(Duration::from_secs(10)), ["", "time: host 10 s", "823 passed, 0 failed"]);
         assert!(tally.good());
         tally.ran(suite("package"), done(20, 2, 452));
+        tally.fell(suite("package"), vec!["lives: a wiped storage\n        it is gone".to_owned()]);
         tally.ran(suite("xtask"), done(0, 1, 0));
         let closing = [
             "",
             "time: host 20 s, package 10 s; beside each other, 21 s",
             "skipped: 452 (what they need is not on this machine; the lines above name it)",
+            "FAIL  package: lives: a wiped storage",
+            "        it is gone",
             "failed: package, xtask",
             "843 passed, 3 failed",
         ];
