@@ -8,6 +8,7 @@ use crate::harness::action::{Action, Input};
 use crate::harness::core::head::Head;
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
+use crate::harness::holding::archiving::pack_again;
 use crate::harness::holding::arrivals::begin_anew;
 use crate::harness::holding::start::{Aim, Start};
 use crate::harness::reads::Waiting;
@@ -46,12 +47,14 @@ impl Harness {
         self.core.sessions.take_heads(part(0));
         self.core.take_over_named(part(5));
         let mut sessions = Vec::new();
-        // The first session is opened when it is needed, as the others are.
-        if self.core.sessions.head(DEFAULT_SESSION).and_then(Head::archived_at).is_none() {
+        // An archived one is opened when it is needed, as the others are.
+        let first = self.core.sessions.head(DEFAULT_SESSION);
+        if first.is_none_or(|head| head.archived_at().is_none() || head.erases()) {
             sessions.push(DEFAULT_SESSION.to_owned());
         }
         // A view shows what waits in a session.
-        let open = self.core.sessions.heads().filter(|(id, head)| *id != DEFAULT_SESSION && head.is_open());
+        let is_needed = |head: &Head| head.is_open() || head.erases();
+        let open = self.core.sessions.heads().filter(|(id, head)| *id != DEFAULT_SESSION && is_needed(head));
         sessions.extend(open.map(|(id, _)| id.to_owned()));
         sessions.extend(self.core.take_tasks(part(4)));
         self.runner.vault_read(part(1));
@@ -113,13 +116,19 @@ impl Harness {
             self.core.tell_damaged(session, &error);
         }
         match aim {
+            // An archived one was taken only to be erased.
+            None => {
+                for session in &sessions {
+                    pack_again(&mut self.core, &mut self.reads, session);
+                }
+            }
             Some(Aim::Once(waiting)) => {
                 // What another tab has said since this one looked is not in its views yet.
                 self.runner.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
             Some(Aim::Sweep) => self.reads.look_for_remains(&mut self.core, false),
-            _ => {}
+            Some(_) => {}
         }
     }
 

@@ -164,6 +164,8 @@ pub struct Session {
     own: Option<Value>,
     /// The checkpoint that is stored: up to which row it speaks, and the SHA-256 of its text.
     checkpoint: Option<(u64, String)>,
+    /// The journal says that content goes which is still stored: its head says so, until it is erased.
+    erases: bool,
 }
 
 impl Session {
@@ -201,6 +203,7 @@ impl Session {
             keeping: Keeping::default(),
             own: None,
             checkpoint: None,
+            erases: false,
         }
     }
 
@@ -450,8 +453,14 @@ impl Session {
             .maybe("queue", (!self.queue.is_empty()).then(|| self.queue.len().into()))
             .maybe("files", (!files.is_empty()).then(|| files.into()))
             .maybe_text("origin", self.origin.as_deref())
+            .maybe("erases", self.erases.then_some(Value::Bool(true)))
             .maybe("checkpoint", self.checkpoint.as_ref().map(|(seq, sum)| checkpoint::named(*seq, sum)))
             .done()
+    }
+
+    /// Whether content is still stored that its journal says goes.
+    pub fn set_erases(&mut self, erases: bool) {
+        self.erases = erases;
     }
 
     /// This checkpoint of it is stored from here on.

@@ -84,6 +84,11 @@ impl Head {
             || self.value.get("run").is_some_and(|run| !run.is_null())
     }
 
+    /// Whether content is still stored that its journal says goes: a page was lost before that was erased.
+    pub fn erases(&self) -> bool {
+        self.value.get("erases") == Some(&Value::Bool(true))
+    }
+
     /// Whether a run of it has not ended, and is not held.
     pub fn is_at_work(&self) -> bool {
         let run = self.value.get("run").filter(|run| !run.is_null());

@@ -2,6 +2,7 @@
 //! clearing still has to erase. And how the rows before a checkpoint are packed.
 
 use crate::harness::core::Core;
+use crate::harness::core::head::Head;
 use crate::journal::{Entry, Row, Withdrawn, pack};
 use crate::list::Listed;
 use crate::ports::{Key, Part, Rows, StoreError, Table, Write};
@@ -92,6 +93,13 @@ fn erased(rows: &Rows) -> Vec<Option<String>> {
 }
 
 impl Core {
+    /// Content of a session at hand is to be erased: its head says so until it is.
+    pub(in crate::harness) fn erases(&mut self, session: &str) {
+        if let Some(taken) = self.sessions.get_mut(session) {
+            taken.session.set_erases(true);
+        }
+    }
+
     /// Erases the content of cleared conversations in these rows, which are all from the checkpoint on (`whole`: from the
     /// first on). Where there can be a checkpoint it is written, and the rows before it are packed. `opened`: the others were
     /// packed too, and are not any more.
@@ -121,6 +129,12 @@ impl Core {
             } else if let Some(value) = erased.or_else(|| opened.then(|| text.clone())) {
                 self.outbox.write(Write::Put { table: Table::Entries, key: key.clone(), value });
             }
+        }
+        // Its head says so no more.
+        let erases = self.sessions.head(session).is_some_and(Head::erases);
+        if let Some(taken) = self.sessions.get_mut(session).filter(|_| erases) {
+            taken.session.set_erases(false);
+            taken.written = 0;
         }
         let Some(place) = place else { return };
         for write in pack::pack(session, &texts, place.seq) {

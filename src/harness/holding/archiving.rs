@@ -61,11 +61,7 @@ impl Holding {
         if reads.under_way.values().any(ends) {
             return true;
         }
-        let archived = core.session(session).and_then(Session::archived_at).is_some();
-        if archived {
-            read_to_pack(core, reads, None, session);
-        }
-        archived
+        pack_again(core, reads, session)
     }
 
     /// When it is to be looked for sessions that the policy archives, if it does.
@@ -211,6 +207,15 @@ fn older_than(core: &Core, until: Millis) -> Vec<String> {
     let mut oldest = old.into_iter().take(AT_ONCE).map(|(_, id)| id).list();
     oldest.reverse();
     oldest
+}
+
+/// Packs a session again, if it is archived and at hand: gives whether it is.
+pub(in crate::harness) fn pack_again(core: &mut Core, reads: &mut Reads, session: &str) -> bool {
+    let archived = core.session(session).and_then(Session::archived_at).is_some();
+    if archived {
+        read_to_pack(core, reads, None, session);
+    }
+    archived
 }
 
 fn read_to_take(core: &mut Core, reads: &mut Reads, session: &str, whole: bool) {

@@ -1,7 +1,8 @@
 //! Conversations that are cleared, and messages that are removed.
 //!
-//! Promises: first the journal says it, then the content leaves the database. The next start erases what was not erased
-//! then. Leaves to others: which rows have content (`core/stored`).
+//! Promises: first the journal says it, then the content leaves the database. The head says so until that is done, so the
+//! next start erases what was not erased then, in every session. Leaves to others: which rows have content
+//! (`core/stored`), and taking a session whose head says so (`takes`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::refused::no_session;
@@ -37,6 +38,7 @@ impl Holding {
         }
         let Some(sums) = core.session(session).map(|session| session.sums) else { return };
         runner.append(core, session, None, &Entry::Cleared { sums });
+        core.erases(session);
         core.answer_waiters(session);
         runner.advance(core, session);
         core.outbox.strictly();
@@ -79,6 +81,7 @@ impl Holding {
             unsealed: folded.unsealed(),
         };
         runner.append(core, session, None, &entry);
+        core.erases(session);
         runner.advance(core, session);
         core.outbox.strictly();
         runner.tell_other_conversation(core, session);

@@ -4,7 +4,7 @@
 //! (`ends.rs`).
 
 mod account;
-mod archiving;
+pub(in crate::harness) mod archiving;
 pub(in crate::harness) mod arrivals;
 mod clearing;
 mod ends;

@@ -186,6 +186,58 @@ fn the_first_session_is_archived_as_the_others_are() {
     page.holds("default");
 }
 
+/// The page goes when the journal says that content goes, and before that content has gone.
+#[test]
+fn the_next_start_erases_what_was_not_erased_in_every_session() {
+    for (session, archived) in [("default", false), ("default", true), ("docs", false), ("docs", true)] {
+        for act in ["removeMessage", "clearConversation"] {
+            let mut page = Desk::started("ann");
+            if session == "docs" {
+                page.launch("docs");
+            }
+            let of = json!({ "sessionId": session });
+            for text in ["my secret garden", "the weather"] {
+                page.must("sendMessage", json!({ "sessionId": session, "text": text }));
+                page.says(&format!("about {text}"));
+            }
+            let history = page.must("history", of.clone());
+            if archived {
+                page.must("sessions.archive", json!({ "id": session }));
+                page.rows(session);
+                page = page.crash("ann");
+                page.start();
+            }
+            page.late = Some(Vec::new());
+            let of_message = json!({ "sessionId": session, "messageId": history[0]["id"] });
+            page.command(act, if act == "removeMessage" { of_message } else { of.clone() });
+            let said = |page: &Desk| {
+                let rows = page.stored(Table::Entries, session);
+                rows.iter()
+                    .any(|row| row.contains("\"kind\":\"withdrawn\"") || row.contains("\"kind\":\"cleared\""))
+            };
+            // What it reads comes step by step, until the journal says it.
+            while !said(&page) {
+                let read = page.late.replace(Vec::new()).unwrap();
+                assert!(!read.is_empty(), "{session} {archived} {act}: it is never said");
+                read.into_iter().for_each(|read| page.handle(read));
+            }
+            let found =
+                |page: &Desk| format!("{:?}", page.stored(Table::Entries, session)).contains("secret garden");
+            assert!(found(&page), "{session} {archived} {act}");
+            let mut page = page.crash("ann");
+            page.start();
+            assert!(!found(&page), "{session} {archived} {act}: it is still stored");
+            let left = if act == "removeMessage" { 2 } else { 0 };
+            assert_eq!(page.must("history", of.clone()).as_array().unwrap().len(), left);
+            let head = page.stored(Table::Heads, session);
+            assert!(!format!("{head:?}").contains("erases"), "{head:?}");
+            assert_eq!(page.status(session)["archived"].is_string(), archived);
+            assert_eq!(loose_rows(&page, session) == 0, archived, "{session} {act}");
+            page.holds(session);
+        }
+    }
+}
+
 #[test]
 fn a_damaged_pack_of_an_archived_session_hides_its_own_rows() {
     let mut page = with_session(40, false);
