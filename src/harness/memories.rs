@@ -20,6 +20,7 @@ use crate::ports::{Commit, Rows, Shelf, StoreError};
 use crate::protocol::{Command, Request};
 use crate::rooms::{Room, enter};
 use crate::session::Session;
+use crate::session::compaction::Window;
 use crate::session::operator::Owner;
 use crate::tools::ToolText;
 use serde_json::Value;
@@ -252,7 +253,9 @@ impl Memories {
         let Some(folded) = core.session(session) else { return };
         let Some(begun) = folded.run(run) else { return };
         let text = begun.prompt.text.clone();
-        let told = folded.runs.iter().flat_map(|run| &run.reminded).cloned().list();
+        // What was told before a summary is not sent any more.
+        let start = Window::of(&folded.runs).start.run;
+        let told = folded.runs.iter().skip(start).flat_map(|run| &run.reminded).cloned().list();
         let known = |memory: &Memory| told.iter().any(|(id, text)| *id == memory.id && *text == memory.text);
         let now = core.now;
         let Some(book) = self.book(&job) else { return };

@@ -12,6 +12,7 @@ mod outside;
 pub mod pack;
 pub mod redact;
 mod row;
+pub mod sealed;
 #[cfg(test)]
 mod types;
 mod withdrawn;

@@ -4,11 +4,11 @@
 //! row of before. Promises: what was written since is read by one range of numbers, so two tabs never overwrite each other.
 //! A row that is not what was written hides no other. Leaves to others: reading, committing, and what is wanted (`op`).
 
-use super::{Memory, Row, shelf};
+use super::{Memory, Place, Row, shelf};
 use crate::find;
 use crate::list::Listed;
 use crate::maps::Named;
-use crate::ports::{Commit, Durability, Expect, Key, Millis, Part, Read, Rows, Table, Write};
+use crate::ports::{Commit, Durability, Expect, Millis, Part, Read, Rows, Table, Write};
 use crate::workspace::{Hit, Index};
 
 /// What is known of an operator's memories.
@@ -47,7 +47,7 @@ impl Book {
         for (key, row) in rows {
             let Some(Part::Number(rev)) = key.get(2) else { continue };
             self.rev = self.rev.max(*rev);
-            match Row::read(row) {
+            match Row::read(&Place { owner: &self.owner, rev: *rev }, row) {
                 Some(Row::Gone(id)) => self.remove(&id),
                 Some(Row::Is(memory)) => {
                     self.remove(&memory.id);
@@ -140,23 +140,20 @@ impl Book {
 
     /// A commit after which these memories are as they are here, and those of these ids are gone.
     pub fn commit(&self, changed: &[Memory], gone: &[&str], durability: Durability) -> Commit {
-        let key = |rev: u64| -> Key {
-            let mut key = shelf(&self.owner);
-            key.push(Part::Number(rev));
-            key
-        };
+        let place = |rev: u64| Place { owner: &self.owner, rev };
         let (mut writes, mut rev) = (Vec::new(), self.rev);
-        let mut put = |id: &str, value: String| {
+        let mut put = |id: &str, row: &dyn Fn(&Place<'_>) -> String| {
             if let Some((before, _)) = self.memories.get(id) {
-                writes.push(Write::DeletePrefix { table: Table::Meta, prefix: key(*before) });
+                writes.push(Write::DeletePrefix { table: Table::Meta, prefix: place(*before).key() });
             }
             rev += 1;
-            writes.push(Write::Put { table: Table::Meta, key: key(rev), value });
+            let place = place(rev);
+            writes.push(Write::Put { table: Table::Meta, key: place.key(), value: row(&place) });
         };
-        changed.iter().for_each(|memory| put(&memory.id, memory.to_row()));
-        gone.iter().for_each(|id| put(id, Memory::gone(id)));
+        changed.iter().for_each(|memory| put(&memory.id, &|place| memory.to_row(place)));
+        gone.iter().for_each(|id| put(id, &|place| Memory::gone(id, place)));
         // Who has taken this number was quicker: then this is worked out again.
-        let next = Expect { table: Table::Meta, key: key(self.rev + 1), value: None };
+        let next = Expect { table: Table::Meta, key: place(self.rev + 1).key(), value: None };
         Commit { expect: vec![next], writes, durability }
     }
 }

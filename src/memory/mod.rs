@@ -11,9 +11,9 @@ pub use book::Book;
 pub use op::{Done, Op};
 
 use crate::error::{Code, ErrorInfo};
+use crate::journal::sealed::{self, seal};
 use crate::journal::{Outside, sha256};
 use crate::json;
-use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Key, Millis, Part};
@@ -91,6 +91,9 @@ pub fn id_by(text: &str) -> String {
     ["mem_", hash.get(..12).unwrap_or(&hash)].concat()
 }
 
+/// The format of the rows of memories.
+const FORMAT: u64 = 1;
+
 /// Under which keys the memories of an operator are.
 pub fn shelf(owner: &str) -> Key {
     vec!["memory".into(), Part::from(owner)]
@@ -106,10 +109,10 @@ pub enum Row {
 }
 
 impl Row {
-    /// Reads a row. `None`: it is not what was written.
-    pub fn read(row: &str) -> Option<Row> {
-        let (text, hash) = row.split_once('\n')?;
-        let value = json::parse(text).filter(|_| sha256(&[text]) == hash)?;
+    /// Reads the row that lies there. `None`: it is not what was written, or of a newer format.
+    pub fn read(place: &Place<'_>, row: &str) -> Option<Row> {
+        let value = json::parse(row)?;
+        sealed::check(&value, &place.name(), row, FORMAT).ok()?;
         match value.get("gone").and_then(Value::as_str) {
             Some(id) => Some(Row::Gone(id.into())),
             None => Memory::read(&value).map(Row::Is),
@@ -117,9 +120,30 @@ impl Row {
     }
 }
 
-/// The text of a row: JSON, and a hash over it.
-fn hashed(text: &str) -> String {
-    [text, "\n", &sha256(&[text])].concat()
+/// Where a row lies: whose it is, and its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The operator.
+    pub owner: &'a str,
+    /// The number of the change.
+    pub rev: u64,
+}
+
+impl Place<'_> {
+    /// Its key.
+    pub fn key(&self) -> Key {
+        let mut key = shelf(self.owner);
+        key.push(Part::Number(self.rev));
+        key
+    }
+
+    fn name(&self) -> String {
+        [&self.rev.to_string(), "\n", self.owner].concat()
+    }
+
+    fn row(&self, row: &mut Object) -> String {
+        seal(&self.name(), &row.number("v", FORMAT).json())
+    }
 }
 
 impl Memory {
@@ -131,14 +155,14 @@ impl Memory {
     }
 
     /// Its row.
-    pub fn to_row(&self) -> String {
+    pub fn to_row(&self, place: &Place<'_>) -> String {
         let outside = (!self.outside.is_empty()).then(|| self.outside.to_json());
-        hashed(&json(&self.shown().maybe("outside", outside).done()))
+        place.row(self.shown().maybe("outside", outside))
     }
 
     /// What stands in the place of one that was forgotten: its id alone.
-    pub fn gone(id: &str) -> String {
-        hashed(&Object::new().text("gone", id).json())
+    pub fn gone(id: &str, place: &Place<'_>) -> String {
+        place.row(Object::new().text("gone", id))
     }
 
     fn read(value: &Value) -> Option<Memory> {
@@ -279,11 +303,18 @@ mod tests {
             reads: 4,
             outside: Outside::of("context"),
         };
-        let row = memory.to_row();
-        assert_eq!(Row::read(&row), Some(Row::Is(memory)));
-        assert_eq!(Row::read(&row.replace("quoted", "other")), None);
-        assert_eq!((Row::read(""), Row::read("{}\n0")), (None, None));
-        assert_eq!(Row::read(&Memory::gone("mem_1")), Some(Row::Gone("mem_1".into())));
+        let here = Place { owner: "me", rev: 7 };
+        let row = memory.to_row(&here);
+        assert_eq!(Row::read(&here, &row), Some(Row::Is(memory)));
+        assert_eq!(Row::read(&here, &row.replace("quoted", "other")), None);
+        assert_eq!((Row::read(&here, ""), Row::read(&here, "{}")), (None, None));
+        assert_eq!(Row::read(&here, &Memory::gone("mem_1", &here)), Some(Row::Gone("mem_1".into())));
+        // A row of another number, or of another operator.
+        for elsewhere in [Place { rev: 8, ..here }, Place { owner: "you", ..here }] {
+            assert_eq!(Row::read(&elsewhere, &row), None);
+        }
+        let newer = seal(&here.name(), r#"{"gone":"mem_1","v":2}"#);
+        assert_eq!(Row::read(&here, &newer), None);
     }
 
     #[test]
@@ -349,9 +380,8 @@ mod tests {
         let mut rows = Vec::new();
         for n in 0..MOST as u64 {
             let memory = Memory { id: format!("mem_{n}"), text: format!("fact {n}"), ..Memory::default() };
-            let mut key = shelf("me");
-            key.push((n + 1).into());
-            rows.push((key, memory.to_row()));
+            let place = Place { owner: "me", rev: n + 1 };
+            rows.push((place.key(), memory.to_row(&place)));
         }
         book.take(&rows);
         let error = page("add", json!({ "text": "one more" })).plan(&book, 1).unwrap_err();

@@ -8,11 +8,12 @@
 //! arrives with the room `upkeep`. Leaves to others: reading the rows, and telling of it (`harness/pages`).
 
 use super::lists;
-use super::page::{CHANGED, FORMAT, NEWER, Page, check, outside_of, sealed};
+use super::page::{FORMAT, Page, check, outside_of};
 use super::plan::{Draft, Plan, as_version};
 use super::{MAX_DEPTH, PageTree};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
+use crate::journal::sealed::{CHANGED, NEWER, seal};
 use crate::journal::{Outside, sha256};
 use crate::json;
 use crate::list::Listed;
@@ -56,7 +57,7 @@ impl Totals {
             .number("sum", self.sum)
             .number("v", FORMAT)
             .json();
-        Write::Put { table: Table::Meta, key: vec![HEAD.into()], value: sealed(HEAD, &text) }
+        Write::Put { table: Table::Meta, key: vec![HEAD.into()], value: seal(HEAD, &text) }
     }
 
     fn parse(text: &str) -> Result<Totals, Code> {
@@ -507,7 +508,7 @@ impl Former {
             .value("outside", page.outside.to_json())
             .number("v", FORMAT)
             .json();
-        sealed(&place(&page.slug, page.version), &text)
+        seal(&place(&page.slug, page.version), &text)
     }
 
     /// Reads such a row.

@@ -115,6 +115,19 @@ fn what_was_told_in_a_conversation_is_not_told_again_unless_it_says_something_el
 }
 
 #[test]
+fn what_was_told_before_a_summary_is_told_again() {
+    let mut page = started(json!({}));
+    add(&mut page, "Lives in Oslo.");
+    say(&mut page, "Hello");
+    page.must("compact", json!({}));
+    says(&mut page, "They said hello.");
+    page.must("sendMessage", json!({ "text": "And now?" }));
+    assert!(told(&page).contains("Oslo"), "{}", page.asked);
+    says(&mut page, "Now.");
+    page.holds("default");
+}
+
+#[test]
 fn the_most_relevant_are_told_as_many_as_the_limit_says() {
     let mut page = started(json!({ "memory": { "limit": 2 } }));
     for (text, importance) in [("A: tea", 0.4), ("B: coffee", 0.5), ("C: a boat", 0.3), ("D: a harbour", 0.1)]
