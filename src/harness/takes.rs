@@ -49,12 +49,11 @@ impl Harness {
         let mut sessions = Vec::new();
         // An archived one is opened when it is needed, as the others are.
         let first = self.core.sessions.head(DEFAULT_SESSION);
-        if first.is_none_or(|head| head.archived_at().is_none() || head.erases()) {
+        if first.is_none_or(|head| head.archived_at().is_none() || head.is_open()) {
             sessions.push(DEFAULT_SESSION.to_owned());
         }
         // A view shows what waits in a session.
-        let is_needed = |head: &Head| head.is_open() || head.erases();
-        let open = self.core.sessions.heads().filter(|(id, head)| *id != DEFAULT_SESSION && is_needed(head));
+        let open = self.core.sessions.heads().filter(|(id, head)| *id != DEFAULT_SESSION && head.is_open());
         sessions.extend(open.map(|(id, _)| id.to_owned()));
         sessions.extend(self.core.take_tasks(part(4)));
         self.runner.vault_read(part(1));

@@ -458,14 +458,17 @@ impl Session {
             .done()
     }
 
-    /// Whether content is still stored that its journal says goes.
-    pub fn set_erases(&mut self, erases: bool) {
-        self.erases = erases;
+    /// Its journal says that content goes, which is still stored.
+    pub fn erases(&mut self) {
+        self.erases = true;
     }
 
-    /// This checkpoint of it is stored from here on.
-    pub fn has_checkpoint(&mut self, checkpoint: &Checkpoint) {
-        self.checkpoint = Some((checkpoint.seq, checkpoint.sum()));
+    /// That content is gone; with a checkpoint, that is stored from here on.
+    pub fn is_erased(&mut self, checkpoint: Option<&Checkpoint>) {
+        self.erases = false;
+        if let Some(checkpoint) = checkpoint {
+            self.checkpoint = Some((checkpoint.seq, checkpoint.sum()));
+        }
     }
 
     /// The files of its conversation, of versions of it, and of what waits.

@@ -76,17 +76,13 @@ impl Head {
         self.text == other.text
     }
 
-    /// Whether something in it has not ended: a run, what waits for it, or the wait for a provider's key.
+    /// Whether something in it has not ended: a run, what waits for it, the wait for a provider's key, or the erasing of what
+    /// its journal says goes.
     pub fn is_open(&self) -> bool {
         let starts = || self.recorded("status").is_some_and(|status| status == Status::Starting.as_str());
         starts()
-            || self.value.get("queue").is_some()
+            || ["queue", "erases"].iter().any(|name| self.value.get(name).is_some())
             || self.value.get("run").is_some_and(|run| !run.is_null())
-    }
-
-    /// Whether content is still stored that its journal says goes: a page was lost before that was erased.
-    pub fn erases(&self) -> bool {
-        self.value.get("erases") == Some(&Value::Bool(true))
     }
 
     /// Whether a run of it has not ended, and is not held.

@@ -2,7 +2,6 @@
 //! clearing still has to erase. And how the rows before a checkpoint are packed.
 
 use crate::harness::core::Core;
-use crate::harness::core::head::Head;
 use crate::journal::{Entry, Row, Withdrawn, pack};
 use crate::list::Listed;
 use crate::ports::{Key, Part, Rows, StoreError, Table, Write};
@@ -96,7 +95,7 @@ impl Core {
     /// Content of a session at hand is to be erased: its head says so until it is.
     pub(in crate::harness) fn erases(&mut self, session: &str) {
         if let Some(taken) = self.sessions.get_mut(session) {
-            taken.session.set_erases(true);
+            taken.session.erases();
         }
     }
 
@@ -130,22 +129,16 @@ impl Core {
                 self.outbox.write(Write::Put { table: Table::Entries, key: key.clone(), value });
             }
         }
-        // Its head says so no more.
-        let erases = self.sessions.head(session).is_some_and(Head::erases);
-        if let Some(taken) = self.sessions.get_mut(session).filter(|_| erases) {
-            taken.session.set_erases(false);
+        // Its head is written anew: it says no more that something is to be erased, and it names the checkpoint.
+        if let Some(taken) = self.sessions.get_mut(session) {
             taken.written = 0;
+            taken.session.is_erased(place.as_ref());
         }
         let Some(place) = place else { return };
         for write in pack::pack(session, &texts, place.seq) {
             self.outbox.write(write);
         }
         let (table, key) = (Table::Entries, pack::checkpoint_key(session));
-        self.outbox.write(Write::Pack { table, key, value: place.text.clone() });
-        if let Some(taken) = self.sessions.get_mut(session) {
-            taken.session.has_checkpoint(&place);
-            // Its head names the checkpoint, so it is written anew.
-            taken.written = 0;
-        }
+        self.outbox.write(Write::Pack { table, key, value: place.text });
     }
 }

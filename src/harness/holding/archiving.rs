@@ -210,6 +210,7 @@ fn older_than(core: &Core, until: Millis) -> Vec<String> {
 }
 
 /// Packs a session again, if it is archived and at hand: gives whether it is.
+#[inline(never)]
 pub(in crate::harness) fn pack_again(core: &mut Core, reads: &mut Reads, session: &str) -> bool {
     let archived = core.session(session).and_then(Session::archived_at).is_some();
     if archived {
