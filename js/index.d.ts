@@ -944,6 +944,11 @@ export interface Tool<S = JsonSchema> {
   /** Whether the schema's `format` decides; else it is a remark. Default false. */
   formats?: boolean;
   /**
+   * Shows the arguments while they come: `arguments` of the part that is `receiving` grows, and `agent:message-chunk` has them with
+   * `kind: "arguments"`. What is there is neither whole nor judged: the tool gets them once they are. Default false.
+   */
+  streamArguments?: boolean;
+  /**
    * What a call would do, said to the person who is asked about it: "Place the order of 3 chairs?". Up to 500 characters. It is
    * called with valid arguments, before the question, which waits up to 10 seconds for it. Default, also where it throws: the
    * `title`, or the name, as a question.
