@@ -46,10 +46,10 @@ for (const mode of ["direct", "port"]) {
     const piece = (text, offset) => host.event("message-chunk", { runId: "run1", messageId: "m2", part: 1, offset, text, kind: "arguments" });
     host.tell("history", [USER, assistant([{ type: "text", text: "I write." }, receiving()])]);
     piece('{"title":"Dra', 0);
-    await now();
-    // Its reader is loaded by now.
-    await new Promise((done) => setTimeout(done, 50));
-    const first = (await now()).messages[1].parts[1];
+    const came = async () => (await now()).messages[1].parts[1];
+    // What reads it is loaded first.
+    while (!(await came()).arguments.title) await new Promise((done) => setTimeout(done, 5));
+    const first = await came();
     assert.deepEqual([first.arguments, first.argumentsText, first.status], [{ title: "Dra" }, '{"title":"Dra', "receiving"]);
     piece('gons","list":[1,', 13);
     const second = (await now()).messages[1].parts[1];
