@@ -923,7 +923,10 @@ export interface Tool<S = JsonSchema> {
   capability?: string;
   /** What it does away with may be gone for good: a person is asked, unless a rule says otherwise. Default false. */
   destructive?: boolean;
-  /** It can send something out of the page. Default: where it is not read-only, or has a `destination`. */
+  /**
+   * It can send something out of the page, as an address or a query that it looks up. Default: where it is not read-only, has a
+   * `destination`, or is `External` and read-only by nothing but its name.
+   */
   openWorld?: boolean;
   /**
    * The arguments that say where: `["to"]`. Once a person has always allowed a call, other calls with equal ones are not asked about again,

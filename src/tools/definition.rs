@@ -239,7 +239,8 @@ impl Definition {
             (None, Some(hints)) => hints.flag(theirs),
             (flag, _) => Ok::<_, ErrorInfo>(flag),
         };
-        let read_only = flag("readOnly", "readOnlyHint")?
+        let said_to_read = flag("readOnly", "readOnlyHint")?;
+        let read_only = said_to_read
             .unwrap_or_else(|| READ_ONLY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
         let parallel = match args.text("concurrency")? {
             None => read_only,
@@ -284,8 +285,13 @@ impl Definition {
             capability: capability.map(String::from),
             read_only,
             destructive: flag("destructive", "destructiveHint")?.unwrap_or(false),
-            // What has a destination sends something there, also where it only reads.
-            open_world: flag("openWorld", "openWorldHint")?.unwrap_or(!read_only || !destination.is_empty()),
+            // What has a destination sends something there, also where it only reads. So does what looks outside by its
+            // arguments, and a name is nobody's word that it does not.
+            open_world: flag("openWorld", "openWorldHint")?.unwrap_or(
+                !read_only
+                    || !destination.is_empty()
+                    || (said_to_read.is_none() && source == Source::External),
+            ),
             destination,
             parallel,
             timeout_ms,
