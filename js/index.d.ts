@@ -923,7 +923,10 @@ export interface Tool<S = JsonSchema> {
   capability?: string;
   /** What it does away with may be gone for good: a person is asked, unless a rule says otherwise. Default false. */
   destructive?: boolean;
-  /** It can send something out of the page. Default: where it is not read-only, or has a `destination`. */
+  /**
+   * It can send something out of the page, as an address or a query that it looks up. Default: where it is not read-only, has a
+   * `destination`, or is `External` and read-only by nothing but its name.
+   */
   openWorld?: boolean;
   /**
    * The arguments that say where: `["to"]`. Once a person has always allowed a call, other calls with equal ones are not asked about again,
@@ -943,6 +946,11 @@ export interface Tool<S = JsonSchema> {
   coerce?: boolean;
   /** Whether the schema's `format` decides; else it is a remark. Default false. */
   formats?: boolean;
+  /**
+   * Shows the arguments while they come: `arguments` of the part that is `receiving` grows, and `agent:message-chunk` has them with
+   * `kind: "arguments"`. What is there is neither whole nor judged: the tool gets them once they are. Default false.
+   */
+  streamArguments?: boolean;
   /**
    * What a call would do, said to the person who is asked about it: "Place the order of 3 chairs?". Up to 500 characters. It is
    * called with valid arguments, before the question, which waits up to 10 seconds for it. Default, also where it throws: the

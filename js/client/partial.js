@@ -1,8 +1,8 @@
 // Values while they come: as much of a JSON text as is there makes a value.
 //
 // Decides what a text that is not whole stands for. What is open is closed. A number, a literal or a name that is not whole yet is not
-// there. Promises: the work is that of the new text, however long the whole is, because the value grows in place. Whole, it is
-// what `JSON.parse` gives. A text that is no JSON keeps what was there before its fault. Leaves to others: whether the value fits its
+// there. Promises: the work is that of the new text, however long the whole is, because the value grows in place. Where it is `shown`,
+// what is open is copied once before it grows. Whole, it is what `JSON.parse` gives. A text that is no JSON keeps what was there before its fault. Leaves to others: whether the value fits its
 // schema, which is judged once it is whole.
 
 const ESCAPED = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
@@ -23,9 +23,17 @@ export class PartialJson {
   #ofName = false; // the open text is a name
   #escape = ""; // what has come of an escape
   #token = "";
+  #isShown = false; // what is open was shown, and stays as it is
+
+  /** The value, which does not change any more. */
+  get shown() {
+    this.#isShown = true;
+    return this.value;
+  }
 
   /** More of it. */
   push(text) {
+    if (this.#isShown) this.#copy();
     for (let at = 0; at < text.length && this.#reads !== "nothing"; ) at = this.#take(text, at);
   }
 
@@ -118,6 +126,18 @@ export class PartialJson {
     const top = this.#stack.at(-1);
     if (Array.isArray(top)) top.push(value);
     else this.#set(value);
+  }
+
+  #copy() {
+    this.#isShown = false;
+    const [open, keys] = [this.#stack, this.#keys];
+    [this.#stack, this.#keys] = [[], []];
+    for (const [n, value] of open.entries()) {
+      const copy = Array.isArray(value) ? value.slice() : { ...value };
+      this.#set(copy);
+      this.#stack.push(copy);
+      this.#keys.push(keys[n]);
+    }
   }
 
   /** The value that was begun last is this by now. */

@@ -5,6 +5,7 @@
 // that somebody took. Leaves to others: what is told (`src/session`).
 
 import { inOneTask } from "../host/env.js";
+import { late } from "../protocol/error.js";
 
 /** A message of more parts is told of once a task, not once a piece: each snapshot that somebody takes copies their list. */
 const MANY = 1000;
@@ -24,6 +25,9 @@ export function share(last, next) {
   }
   return same ? last : next;
 }
+
+/** What reads arguments that are not whole: loaded when the first come. */
+let partial;
 
 /** How the keys begin under which a page keeps when each session of a workspace was last looked at. */
 export const seenKey = (workspace) => `lodger:seen:${encodeURIComponent(workspace)}:`;
@@ -91,6 +95,7 @@ export class SessionView extends Store {
   // What was made since the last snapshot and may therefore still be changed in place.
   #fresh = new Set();
   #copied = 0; // how many parts the last copied list had
+  #readers = new Map(); // message id -> place of a call whose arguments come -> its reader, and how much that has read
 
   make() {
     const { status, error, context, permissions = EMPTY, queue = EMPTY } = this.#state;
@@ -105,7 +110,7 @@ export class SessionView extends Store {
 
   history(messages) {
     const known = (message) => this.#messages[this.#index.get(message.id)];
-    const next = messages.map((message) => share(known(message), message));
+    const next = messages.map((message) => share(known(message), this.#argued(message)));
     if (next.length === this.#messages.length && next.every((message, i) => message === this.#messages[i])) return;
     this.#messages = next;
     this.#fresh.add(next);
@@ -119,6 +124,7 @@ export class SessionView extends Store {
   message(message, from = 0) {
     const place = this.#index.get(message.id);
     if (from > 0 && place !== undefined) message.parts.unshift(...this.#messages[place].parts.slice(0, from));
+    this.#argued(message, from);
     const shared = place === undefined ? message : share(this.#messages[place], message);
     if (place !== undefined && shared === this.#messages[place]) return;
     this.#put(place, shared);
@@ -155,6 +161,13 @@ export class SessionView extends Store {
       this.#put(undefined, { id: messageId, role: "assistant", parts: [], createdAt: Date.now(), runId, status: "partial" });
     }
     const parts = this.#parts(messageId);
+    if (kind === "arguments") {
+      const old = parts[part];
+      if (old?.status !== "receiving") return; // a message that is still to come will show it
+      const before = old.argumentsText ?? "";
+      parts[part] = this.#read(messageId, part, { ...old, argumentsText: (offset === before.length ? before : before.slice(0, offset)) + text }, text);
+      return this.changed();
+    }
     while (parts.length <= part) parts.push({ type: kind, text: "" });
     const old = parts[part];
     const shown = old.type === kind ? old.text : "";
@@ -177,6 +190,36 @@ export class SessionView extends Store {
     if (shared === old) return;
     this.#parts(messageId)[place] = shared;
     this.changed();
+  }
+
+  /** The message, with the arguments of its calls as far as they have come. */
+  #argued(message, from = 0) {
+    if (this.#readers.size && !message.parts.some(({ argumentsText }) => argumentsText)) this.#readers.delete(message.id);
+    for (let n = from; n < message.parts.length; n++) if (message.parts[n].argumentsText) message.parts[n] = this.#read(message.id, n, message.parts[n]);
+    return message;
+  }
+
+  /** `piece`: what came last of it. A long text is not taken apart for each. */
+  #read(id, place, part, piece = "") {
+    if (!partial?.PartialJson) {
+      partial ??= late(import("./partial.js")).then((module) => { partial = module; });
+      partial.then(() => this.#again(id), () => {});
+      return part;
+    }
+    const { argumentsText } = part;
+    if (!this.#readers.has(id)) this.#readers.set(id, new Map());
+    const readers = this.#readers.get(id);
+    let [reader, read] = readers.get(place) ?? [];
+    if (!reader || read > argumentsText.length) [reader, read] = [new partial.PartialJson(), 0];
+    reader.push(read + piece.length === argumentsText.length ? piece : argumentsText.slice(read));
+    readers.set(place, [reader, argumentsText.length]);
+    return { ...part, arguments: reader.shown ?? {} };
+  }
+
+  /** What reads arguments is there: all that has come of a message is read. */
+  #again(id) {
+    const message = this.#messages[this.#index.get(id)];
+    if (message?.parts.some(({ argumentsText }) => argumentsText)) this.message({ ...message, parts: message.parts.slice() });
   }
 
   #note(message) {

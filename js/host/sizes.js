@@ -8,7 +8,8 @@ const AT_ONCE = 256;
 const utf8 = new TextEncoder();
 
 const text = (value) => utf8.encode(value).length;
-const bytesOf = (value) => (typeof value === "string" ? text(value) : (value.byteLength ?? value.size));
+// What is not ours has a size that nobody knows.
+const bytesOf = (value) => (typeof value === "string" ? text(value) : (value?.byteLength ?? value?.size ?? 0));
 
 /**
  * @param {(table: string, range: IDBKeyRange | undefined, count: number) => Promise<[keys: any[], values: any[]]>} ask

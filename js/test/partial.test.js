@@ -17,6 +17,22 @@ test("what is open is closed, and what is not whole yet is not there", () => {
   ]) assert.deepEqual(after(text), value, text);
 });
 
+test("what was shown does not change any more, and what is closed in it is not copied", () => {
+  const json = new PartialJson();
+  json.push('{"a":[1,{"b":"x');
+  const first = json.shown;
+  assert.deepEqual(first, { a: [1, { b: "x" }] });
+  assert.equal(json.shown, first, "nothing came since");
+  json.push('y"},[2');
+  const second = json.shown;
+  json.push(',3]],"__proto__":{"c":[');
+  const third = json.shown;
+  json.push("4]}}");
+  assert.deepEqual([first, second, third], [{ a: [1, { b: "x" }] }, { a: [1, { b: "xy" }, []] }, JSON.parse('{"a":[1,{"b":"xy"},[2,3]],"__proto__":{"c":[]}}')]);
+  assert.deepEqual(json.shown, JSON.parse('{"a":[1,{"b":"xy"},[2,3]],"__proto__":{"c":[4]}}'));
+  assert.equal(third.a, json.shown.a);
+});
+
 test("a text that is no JSON keeps what was there before its fault", () => {
   for (const [text, value] of [["{'a'", {}], ['{"a":1 2}', { a: 1 }], ["[1,,2]", [1]], ["[1}", [1]], ['{"a" 1}', {}], ["nope", undefined], ['{"a":"\\x","b":2}', { a: "" }], ["[01,2]", []], ["1 2", 1]]) {
     const json = new PartialJson();

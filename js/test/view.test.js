@@ -41,6 +41,31 @@ for (const mode of ["direct", "port"]) {
     assert.deepEqual((await now()).queue, []);
   });
 
+  viewed("arguments grow while they come, and an old snapshot stays as it was", async ({ host, now }) => {
+    const receiving = (more) => ({ type: "tool-call", toolCallId: "receiving-1", tool: "write", arguments: {}, status: "receiving", ...more });
+    const piece = (text, offset) => host.event("message-chunk", { runId: "run1", messageId: "m2", part: 1, offset, text, kind: "arguments" });
+    host.tell("history", [USER, assistant([{ type: "text", text: "I write." }, receiving()])]);
+    piece('{"title":"Dra', 0);
+    const came = async () => (await now()).messages[1].parts[1];
+    // What reads it is loaded first.
+    while (!(await came()).arguments.title) await new Promise((done) => setTimeout(done, 5));
+    const first = await came();
+    assert.deepEqual([first.arguments, first.argumentsText, first.status], [{ title: "Dra" }, '{"title":"Dra', "receiving"]);
+    piece('gons","list":[1,', 13);
+    const second = (await now()).messages[1].parts[1];
+    piece("2]", 29);
+    const third = (await now()).messages[1].parts[1];
+    assert.deepEqual([first.arguments, second.arguments, third.arguments], [{ title: "Dra" }, { title: "Dragons", list: [1] }, { title: "Dragons", list: [1, 2] }]);
+    // A message that comes in between has the text, and not the value.
+    host.tell("message", assistant([{ type: "text", text: "I write." }, receiving({ argumentsText: '{"title":"Dragons","list":[1,2]' }), { type: "text", text: "And" }]));
+    assert.deepEqual((await now()).messages[1].parts[1].arguments, { title: "Dragons", list: [1, 2] });
+    host.tell("message", assistant([{ type: "text", text: "I write." }, call({ tool: "write", arguments: { title: "Dragons", list: [1, 2] } })]));
+    const whole = (await now()).messages[1].parts[1];
+    assert.deepEqual([whole.arguments, whole.argumentsText, whole.status], [{ title: "Dragons", list: [1, 2] }, undefined, "started"]);
+    piece("}", 31);
+    assert.equal((await now()).messages[1].parts[1], whole, "what comes too late changes nothing");
+  });
+
   viewed("what did not change keeps its identity", async ({ host, now }) => {
     host.tell("history", [USER, assistant([{ type: "text", text: "I look." }, call()])]);
     const first = await now();

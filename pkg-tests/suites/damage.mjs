@@ -48,6 +48,35 @@ export default function (test) {
     });
   }
 
+  test("a last row in the place of the next: nothing is written over it, and it is named", async (t) => {
+    const page = await t.tab();
+    await page.evaluate(begin);
+    await page.evaluate(talk, TEXTS);
+    await page.evaluate(async () => {
+      await ws.close();
+      const rows = (await T.dump("damage")).entries.filter(([[id, seq]]) => id === "notes" && typeof seq === "number");
+      const [key, text] = rows.at(-1);
+      const db = await T.database("damage");
+      const tx = db.transaction("entries", "readwrite");
+      tx.objectStore("entries").delete(key);
+      tx.objectStore("entries").put(text, [key[0], key[1] + 1]);
+      await T.done(tx);
+      db.close();
+    });
+    const before = await page.evaluate(async () => T.plain((await T.dump("damage")).entries.filter(([[id]]) => id === "notes")));
+    await page.reload();
+    await t.ready(page);
+    await page.evaluate(begin);
+    const seen = await page.evaluate(async () => {
+      const codes = [];
+      for (const write of [() => ws.sessions.rename("notes", "Other"), () => ws.run("And now?", { sessionId: "notes" })]) codes.push((await T.refused(write)).code);
+      const { text } = await ws.run("Still there?");
+      const { damaged, hmac_status } = await ws.sessions.verify("notes");
+      return T.plain([codes, text, typeof damaged?.seq, hmac_status, (await T.dump("damage")).entries.filter(([[id]]) => id === "notes")]);
+    });
+    assert.deepEqual(seen, [["corrupt", "corrupt"], "You said Still there?.", "number", "tampered", before]);
+  });
+
   onBothHosts(test, heads);
 
   for (const kind of ["changed", "gone", "empty", "cut", "older", "swapped", "moved"]) {

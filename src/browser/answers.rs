@@ -10,7 +10,7 @@ use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Http, Input};
 use crate::model::errors::{broken_off, no_answer, own_model_failed, thrown, without_network};
-use crate::model::{Decoder, Limits};
+use crate::model::Decoder;
 use std::rc::Rc;
 
 /// An answer on its way.
@@ -25,14 +25,19 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// Over HTTP. `streams`: a model is asked.
-    pub fn http(attempt: Rc<Attempt>, streams: bool, limits: Limits) -> Incoming {
-        let decoder = streams.then(|| Decoder::new(attempt.http.preset.wire).within(limits));
+    pub fn http(pump: &Pump, attempt: Rc<Attempt>, streams: bool) -> Incoming {
+        let decoder = streams.then(|| asked(pump, Decoder::new(attempt.http.preset.wire)));
         Incoming { decoder, begun: false, attempt: Some(attempt) }
     }
 
-    pub fn custom(limits: Limits) -> Incoming {
-        Incoming { decoder: Some(Decoder::custom().within(limits)), begun: false, attempt: None }
+    pub fn custom(pump: &Pump) -> Incoming {
+        Incoming { decoder: Some(asked(pump, Decoder::custom())), begun: false, attempt: None }
     }
+}
+
+/// What reads an answer as the page wants it.
+fn asked(pump: &Pump, decoder: Decoder) -> Decoder {
+    decoder.within(pump.inner().limits).telling(pump.inner().harness.borrow().tells_arguments())
 }
 
 /// The head of an HTTP answer has come.

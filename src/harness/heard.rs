@@ -18,6 +18,12 @@ impl Harness {
         self.runner.calls.delta(&mut self.core, call, delta)
     }
 
+    /// The tools whose arguments are told while they come.
+    pub fn tells_arguments(&self) -> Vec<String> {
+        let tools = self.runner.setup.registry.definitions().filter(|tool| tool.stream_arguments);
+        tools.map(|tool| tool.name.clone()).list()
+    }
+
     /// Everything of one network read has come: the page is told, in one event a part. `usage`:
     /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
     pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {

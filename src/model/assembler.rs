@@ -37,6 +37,8 @@ pub(super) struct Assembler {
     over: Option<Over>,
     /// The places of the tool calls.
     calls: Vec<usize>,
+    /// The tools whose arguments are told while they come.
+    pub(super) told: Vec<String>,
     /// How many bytes were said.
     said: usize,
     /// What was appended last, and to what.
@@ -115,6 +117,8 @@ pub(super) struct Part {
     served: String,
     /// Whether more may come.
     open: bool,
+    /// How many bytes of the arguments were told.
+    told: usize,
     /// Its place among the shown ones, once there is something to show.
     number: Option<u32>,
     /// The place of the latest one before it that has its index.
@@ -165,6 +169,7 @@ impl Part {
             citations: String::new(),
             served: String::new(),
             open: true,
+            told: 0,
             number: None,
             before: None,
         }
@@ -398,6 +403,20 @@ impl Assembler {
         let at = self.show(at);
         if let Some(Part { number: Some(number), body: Body::Call { name, .. }, .. }) = self.parts.get(at) {
             sink(Delta { part: *number, kind: DeltaKind::ToolCall, text: name });
+        }
+    }
+
+    /// Tells what has come of the arguments of calls, where that is asked for. What came with the beginning of a call is told
+    /// once it cannot be taken back. A door of the room `values`.
+    pub(super) fn tell_arguments(&mut self, sink: &mut dyn FnMut(Delta<'_>)) {
+        for at in &self.calls {
+            work::did(1);
+            let Some(Part { number: Some(number), body, told, .. }) = self.parts.get_mut(*at) else { continue };
+            let Body::Call { name, arguments, whole: false, .. } = body else { continue };
+            if let Some(news) = arguments.get(*told..).filter(|news| !news.is_empty() && self.told.contains(name)) {
+                sink(Delta { part: *number, kind: DeltaKind::Arguments, text: news });
+                *told = arguments.len();
+            }
         }
     }
 

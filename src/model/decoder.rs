@@ -103,12 +103,15 @@ impl Events {
     fn take(&mut self, name: &str, data: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         if let Some(text) = self.before.text(data) {
             self.answer.go_on(&text, sink);
-            return self.answer.check();
+        } else {
+            self.before.forget();
+            self.answer.grown.times = 0;
+            if self.stream.event(name, data, &mut self.answer, sink)? && self.answer.grown.times == 1 {
+                self.before.keep(data, &self.answer.grown.text);
+            }
         }
-        self.before.forget();
-        self.answer.grown.times = 0;
-        if self.stream.event(name, data, &mut self.answer, sink)? && self.answer.grown.times == 1 {
-            self.before.keep(data, &self.answer.grown.text);
+        if !self.answer.told.is_empty() {
+            self.answer.tell_arguments(sink);
         }
         self.answer.check()
     }
@@ -149,6 +152,13 @@ impl Decoder {
     #[must_use]
     pub fn within(mut self, limits: Limits) -> Self {
         self.events.answer.limits = limits;
+        self
+    }
+
+    /// The same, which tells the arguments of calls of these tools while they come.
+    #[must_use]
+    pub fn telling(mut self, tools: Vec<String>) -> Self {
+        self.events.answer.told = tools;
         self
     }
 
@@ -475,7 +485,7 @@ mod tests {
 
     /// Reads a stream in these pieces; `parsed`: after each of them no event is like the one before.
     fn read<'a>(wire: Wire, pieces: impl IntoIterator<Item = &'a [u8]>, parsed: bool) -> Read {
-        let (mut decoder, mut told) = (Decoder::new(wire), Vec::new());
+        let (mut decoder, mut told) = (Decoder::new(wire).telling(vec!["t".into()]), Vec::new());
         for piece in pieces {
             // An error comes again from `finish`.
             let _ = decoder.push(piece, &mut |d| told.push((d.part, d.kind, d.text.to_string())));

@@ -442,6 +442,8 @@ pub enum DeltaKind {
     ToolCall,
     /// The provider begins to run a tool itself (its name) - told once.
     ServerCall,
+    /// The arguments of a tool call, as JSON text, where they are [asked for](Decoder::telling).
+    Arguments,
 }
 
 impl DeltaKind {

@@ -549,6 +549,8 @@ shapes! {
         coerce: Option<bool>;
         /// Whether the schema's `format` decides; default: no.
         formats: Option<bool>;
+        /// Whether the app is told its arguments while they come; default: no.
+        stream_arguments = "streamArguments": Option<bool>;
         /// What a call would do, said to the person who is asked: what `Workspace::ask_about` gives.
         explanation: Option<Function>;
         /// What becomes of a call whose page was lost while it ran.

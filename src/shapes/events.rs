@@ -22,6 +22,8 @@ words! {
         Text = "text",
         /// What the model thinks.
         Thinking = "thinking",
+        /// The arguments of a call, as JSON, where the tool has `streamArguments`.
+        Arguments = "arguments",
     }
     /// Where a run stands.
     Phase {
@@ -126,7 +128,7 @@ shapes! {
         offset: u64;
         /// The text.
         text: String;
-        /// Whether it is said or thought.
+        /// Whether it is said or thought, or what a tool is given.
         kind: ChunkKind;
     }
 

@@ -201,8 +201,11 @@ shapes! {
         tool_call_id = "toolCallId": String;
         /// The tool's name.
         tool: String;
-        /// What the model gives it.
+        /// What the model gives it. While it is `receiving`, a view has as much of it as has come, where the tool has
+        /// `streamArguments`.
         arguments: Value;
+        /// As much of it as has come, as JSON: while it is `receiving`, and where the tool has `streamArguments`.
+        arguments_text = "argumentsText": Option<String>;
         /// The question that waits for a person, while it does.
         request_id = "requestId": Option<String>;
         /// `receiving`: its arguments still come. `waiting`: for its turn, or for a person. `denied`: nobody has allowed it, so

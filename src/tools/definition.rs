@@ -125,6 +125,8 @@ pub struct Definition {
     pub coerce: bool,
     /// Whether the schema's `format` counts.
     pub formats: bool,
+    /// Whether the page is told its arguments while they come.
+    pub stream_arguments: bool,
     /// The function that knows whether a lost call took effect.
     pub lookup: Option<u32>,
     /// The function that says whether arguments are valid, in place of the schema.
@@ -152,6 +154,7 @@ const KNOWN: &[&str] = &[
     "concurrency",
     "coerce",
     "formats",
+    "streamArguments",
     "onResume",
     "lookup",
     "validate",
@@ -188,6 +191,7 @@ impl Definition {
             on_resume: OnResume::Rerun,
             coerce: true,
             formats: false,
+            stream_arguments: false,
             lookup: None,
             validate: None,
             explanation: None,
@@ -235,7 +239,8 @@ impl Definition {
             (None, Some(hints)) => hints.flag(theirs),
             (flag, _) => Ok::<_, ErrorInfo>(flag),
         };
-        let read_only = flag("readOnly", "readOnlyHint")?
+        let said_to_read = flag("readOnly", "readOnlyHint")?;
+        let read_only = said_to_read
             .unwrap_or_else(|| READ_ONLY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
         let parallel = match args.text("concurrency")? {
             None => read_only,
@@ -280,13 +285,19 @@ impl Definition {
             capability: capability.map(String::from),
             read_only,
             destructive: flag("destructive", "destructiveHint")?.unwrap_or(false),
-            // What has a destination sends something there, also where it only reads.
-            open_world: flag("openWorld", "openWorldHint")?.unwrap_or(!read_only || !destination.is_empty()),
+            // What has a destination sends something there, also where it only reads. So does what looks outside by its
+            // arguments, and a name is nobody's word that it does not.
+            open_world: flag("openWorld", "openWorldHint")?.unwrap_or(
+                !read_only
+                    || !destination.is_empty()
+                    || (said_to_read.is_none() && source == Source::External),
+            ),
             destination,
             parallel,
             timeout_ms,
             coerce: args.flag("coerce")?.unwrap_or(true),
             formats: args.flag("formats")?.unwrap_or(false),
+            stream_arguments: args.flag("streamArguments")?.unwrap_or(false),
             on_resume,
             lookup: function("lookup")?,
             validate: function("validate")?,
@@ -336,6 +347,7 @@ impl Definition {
             .flag("parallel", self.parallel)
             .flag("coerce", self.coerce)
             .flag("formats", self.formats)
+            .maybe("streamArguments", self.stream_arguments.then_some(Value::Bool(true)))
             .maybe("lookup", self.lookup.map(Value::from))
             .maybe("validate", self.validate.map(Value::from))
             .maybe("explanation", self.explanation.map(Value::from))
@@ -380,6 +392,7 @@ impl Definition {
             parallel: flag("parallel")?,
             coerce: flag("coerce")?,
             formats: flag("formats")?,
+            stream_arguments: record.get("streamArguments") == Some(&Value::Bool(true)),
             lookup: numbered("lookup")?,
             validate: numbered("validate")?,
             explanation: numbered("explanation")?,

@@ -51,6 +51,7 @@ pub fn use_skill<'a>(names: impl Iterator<Item = &'a str>) -> Definition {
 /// A tool for what is remembered (`memory::tools` has them all).
 pub fn memory(name: &str, description: &str, input_schema: &str) -> Definition {
     Definition {
+        title: (name == FORGET).then(|| "Forget what is remembered".into()),
         read_only: name == RECALL,
         destructive: name == FORGET,
         capability: Some("Memory".into()),

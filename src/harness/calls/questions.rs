@@ -17,7 +17,7 @@ use crate::ports::Millis;
 use crate::rooms::{Room, enter};
 use crate::run::{Call, CallState, OfferQuestion, Question, Run};
 use crate::session;
-use crate::tools::{Answers, Definition, ToolText, empties_page};
+use crate::tools::{Answers, Definition, Origin, ToolText, empties_page};
 use serde_json::Value;
 
 /// A call.
@@ -292,7 +292,14 @@ pub(in crate::harness) fn request_of(
 ) -> Object {
     let title = tool.and_then(|tool| tool.title.as_deref());
     let explained = answers.explained.as_deref().filter(|text| !text.is_empty());
-    let what = explained.map_or_else(|| question(title, name), String::from);
+    let empties = tool.is_some_and(|tool| empties_page(tool, args));
+    let what = explained.map_or_else(
+        || {
+            let title = if empties { Some("Empty a page") } else { title };
+            question(title, name, tool.and_then(|tool| page_of(tool, args)))
+        },
+        String::from,
+    );
     let mut object = Object::new();
     object
         .text("requestId", request)
@@ -302,11 +309,10 @@ pub(in crate::harness) fn request_of(
         .maybe_text("capability", tool.and_then(|tool| tool.capability.as_deref()))
         .value("arguments", args.clone())
         .text("explanation", &what)
-        .maybe_text("warning", warning(reason.known()))
+        .maybe_text("warning", warning(reason.known(), !outside.is_empty()).as_deref())
         .text("reason", reason.as_str());
     // No leave lasts for its like.
-    if reason.known() == Some(AskReason::UnknownOutcome) || tool.is_some_and(|tool| empties_page(tool, args))
-    {
+    if reason.known() == Some(AskReason::UnknownOutcome) || empties {
         object.flag("once", true);
     }
     if !outside.is_empty() {
@@ -315,8 +321,16 @@ pub(in crate::harness) fn request_of(
     object
 }
 
-/// A tool's title, or its name, as a question: `place_order` is "Place order?".
-fn question(title: Option<&str>, name: &str) -> String {
+/// The page that a call of a page tool is about.
+fn page_of<'a>(tool: &Definition, args: &'a Value) -> Option<&'a str> {
+    let slug = args.get("slug").filter(|_| tool.origin == Origin::Page)?.as_str()?;
+    // Nothing else is called so.
+    let is_slug = slug.len() <= 80 && slug.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    is_slug.then_some(slug)
+}
+
+/// A tool's title, or its name, as a question: `place_order` is "Place order?". `page`: which page it is about.
+fn question(title: Option<&str>, name: &str, page: Option<&str>) -> String {
     let mut words = match title {
         Some(title) => find::replace(title, "?", ""),
         None => find::replace(&find::replace(name, "_", " "), "-", " "),
@@ -324,22 +338,27 @@ fn question(title: Option<&str>, name: &str) -> String {
     if let Some(first) = words.get_mut(..1) {
         first.make_ascii_uppercase();
     }
+    if let Some(page) = page {
+        words = [&words, ": ", page].concat();
+    }
     words.push('?');
     words
 }
 
-/// What a person has to know besides.
-fn warning(reason: Option<AskReason>) -> Option<&'static str> {
-    match reason? {
-        AskReason::ExternalText => {
-            Some("The conversation holds text from outside, which may have asked for it.")
-        }
+const OUTSIDE: &str = "The conversation holds text from outside, which may have asked for it.";
+
+/// What a person has to know besides. `outside`: there is text from outside that no answer has covered yet.
+fn warning(reason: Option<AskReason>, outside: bool) -> Option<String> {
+    let of_reason = match reason? {
         AskReason::UnknownOutcome => {
-            Some("The page went away while it ran. It may have taken effect already; allowing runs it again.")
+            "The page went away while it ran. It may have taken effect already; allowing runs it again."
         }
-        AskReason::DefinitionChanged => Some("The tool has changed since it was allowed."),
-        AskReason::Destructive | AskReason::Decide | AskReason::Policy => None,
-    }
+        AskReason::DefinitionChanged => "The tool has changed since it was allowed.",
+        AskReason::ExternalText | AskReason::Destructive | AskReason::Decide | AskReason::Policy => "",
+    };
+    let of_text = if outside || reason == Some(AskReason::ExternalText) { OUTSIDE } else { "" };
+    let both = [of_reason, of_text].into_iter().filter(|text| !text.is_empty()).list();
+    (!both.is_empty()).then(|| find::join(&both, " "))
 }
 
 /// `PermissionRequest` of the contract.

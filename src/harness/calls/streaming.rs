@@ -30,6 +30,9 @@ const DRAFT_MS: Millis = 250;
 #[derive(Debug)]
 struct Streamed {
     kind: DeltaKind,
+    /// Of a call: the name of its tool.
+    name: String,
+    /// Of a call: its arguments, if its tool wants them told.
     text: String,
     /// How much of it was told, in bytes, and in UTF-16 units as pages count.
     told: usize,
@@ -162,12 +165,11 @@ impl LiveModel {
 
     /// What has come, as far as it can stand alone.
     pub fn blocks(&self) -> Vec<Block> {
-        let said = self.parts.iter().filter(|part| !part.text.is_empty());
         let block = |part: &Streamed| match part.kind {
-            DeltaKind::ServerCall => Some(Block::ServerCall(ServerCall::named(&part.text))),
-            kind => block(kind, &part.text),
+            DeltaKind::ServerCall => Some(Block::ServerCall(ServerCall::named(&part.name))),
+            kind => block(kind, &part.text).filter(|_| !part.text.is_empty()),
         };
-        said.filter_map(block).list()
+        self.parts.iter().filter_map(block).list()
     }
 
     /// The answer that came by a tool's call: it is what the model says. Its text is told with the last news.
@@ -198,7 +200,7 @@ fn block(kind: DeltaKind, text: &str) -> Option<Block> {
     match kind {
         DeltaKind::Text => Some(Block::Text(text.into())),
         DeltaKind::Thinking => Some(Block::Thinking { text: text.into(), signature: None }),
-        DeltaKind::ToolCall | DeltaKind::ServerCall => None,
+        DeltaKind::ToolCall | DeltaKind::ServerCall | DeltaKind::Arguments => None,
     }
 }
 
@@ -251,10 +253,12 @@ impl Calls {
                 DeltaKind::ToolCall if answer() => DeltaKind::Text,
                 kind => kind,
             };
-            model.parts.push(Streamed { kind, text: String::new(), told: 0, told_units: 0, drafted: 0 });
+            let name = if kind.is_text() { "" } else { delta.text }.to_owned();
+            let text = String::new();
+            model.parts.push(Streamed { kind, name, text, told: 0, told_units: 0, drafted: 0 });
         }
         if let Some(part) = model.parts.get_mut(index)
-            && (part.kind == delta.kind || delta.kind.is_text())
+            && (delta.kind.is_text() || delta.kind == DeltaKind::Arguments)
         {
             part.text.push_str(delta.text);
             if model.grown.last() != Some(&index) {
@@ -299,6 +303,9 @@ impl Calls {
         let now = core.now;
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
+        if model.fresh_call {
+            model.said_at = now;
+        }
         let mut news = Vec::new();
         // What waits in the others goes on waiting: a long answer is not gone through for each of its pieces.
         let mut grown = std::mem::take(&mut model.grown);
@@ -312,11 +319,9 @@ impl Calls {
             let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
                 continue;
             };
-            if part.kind.is_text() {
-                news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
-                if part.drafted == part.told {
-                    model.undrafted.push(index);
-                }
+            news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
+            if part.kind.is_text() && part.drafted == part.told {
+                model.undrafted.push(index);
             }
             part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
             part.told = until;
@@ -336,7 +341,11 @@ impl Calls {
         }
         if let Some(message) = core.run(&session, &run).map(Run::answer_id) {
             for (part, kind, offset, text) in news {
-                let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
+                let kind = match kind {
+                    DeltaKind::Text => "text",
+                    DeltaKind::Thinking => "thinking",
+                    _ => "arguments",
+                };
                 let Some(mut detail) = core.detail_of(&session, &run) else { return };
                 detail.text("kind", kind).text("messageId", &message).text("text", &text);
                 detail.number("offset", offset as u64).number("part", part as u64);
@@ -356,15 +365,17 @@ impl Calls {
             DeltaKind::Thinking => session::text_part("thinking", &told(part)),
             DeltaKind::ServerCall => {
                 let id = format!("receiving-{index}");
-                session::served_part(&ServerCall::named(&part.text), &id, "started")
+                session::served_part(&ServerCall::named(&part.name), &id, "started")
             }
             DeltaKind::ToolCall => Object::new()
                 .text("type", "tool-call")
                 .text("toolCallId", &format!("receiving-{index}"))
-                .text("tool", &part.text)
+                .text("tool", &part.name)
                 .value("arguments", Object::new().done())
+                .maybe_text("argumentsText", (part.told > 0).then(|| told(part)).as_deref())
                 .text("status", "receiving")
                 .done(),
+            DeltaKind::Arguments => Value::Null,
         };
         parts.iter().enumerate().map(part).list()
     }

@@ -7,6 +7,7 @@
 use crate::support::servers::{Case, End, SERVERS, Say, Server};
 use lodger::error::{Code, ErrorInfo};
 use lodger::model::{Answer, Block, Decoder, Delta, DeltaKind, StopReason, Usage, Wire};
+use std::collections::BTreeMap;
 
 /// What an answer without a cache and without thinking cost.
 const PLAIN: Usage = Usage {
@@ -110,6 +111,8 @@ struct Read {
     /// How it ended: a stop reason, or the code of its failure.
     end: Result<StopReason, Code>,
     usage: Usage,
+    /// The arguments that were told while they came, of each call of which some were.
+    told: Vec<String>,
 }
 
 fn expected(server: &Server, case: &Case) -> Read {
@@ -134,7 +137,7 @@ fn expected(server: &Server, case: &Case) -> Read {
     if end.is_err() && !server.ends_calls && matches!(case.says.last(), Some(Say::Call(..))) {
         says.pop();
     }
-    Read { says, end, usage: (server.usage)(case.usage) }
+    Read { says, end, usage: (server.usage)(case.usage), told: Vec::new() }
 }
 
 /// JSON without what its form leaves open: some wires send arguments as objects.
@@ -144,10 +147,20 @@ fn compact(json: &str) -> String {
 
 /// What the decoder makes of these pieces, and what it has shown on the way.
 fn read(server: &Server, pieces: &[&[u8]]) -> Read {
-    let mut decoder = Decoder::new(server.wire);
+    let says = CASES.iter().flat_map(|case| case.says);
+    let names = says.filter_map(|say| match say {
+        Say::Call(_, name, _) => Some((*name).to_owned()),
+        _ => None,
+    });
+    let mut decoder = Decoder::new(server.wire).telling(names.collect());
     let mut shown: Vec<(DeltaKind, String)> = Vec::new();
+    let mut told: BTreeMap<usize, String> = BTreeMap::new();
     let mut sink = |delta: Delta<'_>| {
         let at = delta.part as usize;
+        if delta.kind == DeltaKind::Arguments {
+            assert_eq!(shown[at].0, DeltaKind::ToolCall);
+            return told.entry(at).or_default().push_str(delta.text);
+        }
         assert!(at <= shown.len());
         if at == shown.len() {
             shown.push((delta.kind, String::new()));
@@ -163,7 +176,10 @@ fn read(server: &Server, pieces: &[&[u8]]) -> Read {
     };
     let mut says = Vec::new();
     let mut names = Vec::new();
-    for block in answer.blocks.iter().filter(|block| block.is_shown()) {
+    for (at, block) in answer.blocks.iter().filter(|block| block.is_shown()).enumerate() {
+        if let (Block::ToolCall { arguments, .. }, Some(told)) = (block, told.get(&at)) {
+            assert_eq!(told, arguments, "what is told is what comes");
+        }
         match block {
             Block::Text(text) => says.push(("text", text.clone())),
             Block::Thinking { text, .. } => says.push(("thinking", text.clone())),
@@ -193,7 +209,7 @@ fn read(server: &Server, pieces: &[&[u8]]) -> Read {
         Ok(()) => Ok(answer.stop.clone().unwrap()),
         Err(error) => Err(error.code),
     };
-    Read { says, end, usage: answer.usage }
+    Read { says, end, usage: answer.usage, told: told.into_values().collect() }
 }
 
 /// Whether this is where the whole answer may have been cut: its calls whole, its last text or thinking begun.
@@ -213,7 +229,7 @@ fn every_wire_reads_every_answer() {
     assert_eq!(wires, Wire::ALL, "a server for each wire, in its place");
     for server in SERVERS {
         let wire = server.wire.as_str();
-        let mut left_out = Vec::new();
+        let (mut left_out, mut told) = (Vec::new(), 0);
         for case in CASES {
             let name = format!("{wire}: {}", case.name);
             let Some(body) = (server.answer)(case) else {
@@ -222,6 +238,7 @@ fn every_wire_reads_every_answer() {
             };
             let bytes = body.as_bytes();
             let whole = read(server, &[bytes]);
+            told += whole.told.len();
             let expected = expected(server, case);
             assert_eq!((&whole.says, &whole.end), (&expected.says, &expected.end), "{name}");
             if whole.end.is_ok() {
@@ -251,6 +268,9 @@ fn every_wire_reads_every_answer() {
             let one_by_one: Vec<&[u8]> = bytes.chunks(1).collect();
             assert_eq!(read(server, &one_by_one), whole, "{name}, byte by byte");
         }
+        // Some send them whole, with the beginning of a call.
+        let streams = matches!(server.wire, Wire::Anthropic | Wire::OpenAiChat | Wire::OpenAiResponses);
+        assert!(told > 0 || !streams, "{wire} tells no arguments while they come");
         println!("{wire}: {} cases, no form for {left_out:?}", CASES.len() - left_out.len());
         assert!(left_out.len() < 4, "{wire} leaves out {left_out:?}");
     }

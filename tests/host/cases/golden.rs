@@ -170,7 +170,7 @@ fn no_golden_has_changed_and_none_is_lost() {
 }
 
 #[test]
-fn every_kind_of_entry_is_in_a_golden() {
+fn every_kind_of_entry_is_in_a_golden_of_the_present_format() {
     let source =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/journal/entry.rs")).unwrap();
     let kinds = source.lines().filter_map(|line| {
@@ -181,8 +181,8 @@ fn every_kind_of_entry_is_in_a_golden() {
     assert!(kinds.len() > 40, "the table of entries is written in another way: {kinds:?}");
     let goldens = goldens();
     let rows = goldens.iter().flat_map(Golden::journals).flat_map(|(_, rows)| rows);
-    let found: BTreeSet<String> =
-        rows.map(|row| Row::from_text(&row).unwrap().read().unwrap().0.kind).collect();
+    let rows = rows.map(|row| Row::from_text(&row).unwrap()).filter(|row| !row.is_older());
+    let found: BTreeSet<String> = rows.map(|row| row.read().unwrap().0.kind).collect();
     let excepted: BTreeSet<String> = IN_NONE.iter().map(|(kind, _)| (*kind).to_owned()).collect();
     let missing: Vec<_> = kinds.difference(&found).filter(|kind| !excepted.contains(*kind)).collect();
     assert!(

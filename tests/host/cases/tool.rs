@@ -6,7 +6,7 @@ use crate::support::script::{answer, call};
 use crate::support::sim::World;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, By, Input, Notice};
-use lodger::model::{Block, StopReason};
+use lodger::model::{Block, Delta, DeltaKind, StopReason, Usage};
 use lodger::ports::{Read, Table};
 use serde_json::{Value, json};
 
@@ -744,4 +744,55 @@ fn many_tools_that_come_in_one_go_are_told_once() {
     // A configuration says of each whether it may be used.
     desk.must("configureAgent", json!({ "capabilities": [] }));
     assert_eq!(told(&mut desk).len(), 1);
+}
+
+#[test]
+fn arguments_are_told_while_they_come_where_the_tool_wants_that() {
+    let mut page = Desk::started("ann");
+    page.must("configureAgent", json!({ "provider": {
+        "kind": "anthropic", "apiKey": "sk-secret-1234", "model": "claude",
+    } }));
+    let tool = |name: &str, streams: bool| {
+        json!({
+            "name": name, "description": "It writes.", "inputSchema": { "type": "object" },
+            "execute": { "$fn": 71 }, "streamArguments": streams,
+        })
+    };
+    page.must("tools.register", tool("write", true));
+    page.must("tools.register", tool("other", false));
+    assert_eq!(page.harness.tells_arguments(), ["write"]);
+    page.must("configureAgent", json!({ "provider": { "kind": "custom", "model": "m", "stream": { "$fn": 50 } } }));
+    page.must("sendMessage", json!({ "text": "write it" }));
+    page.events.clear();
+    let call = page.models[0];
+    let mut comes = |page: &mut Desk, kind: DeltaKind, text: &str| {
+        assert!(page.harness.delta(call, Delta { part: 0, kind, text }));
+        page.harness.flush(page.now, call, Usage::default());
+        page.handle(Input::Tick { online: true });
+    };
+    comes(&mut page, DeltaKind::ToolCall, "write");
+    for piece in ["{\"text\":\"é", "sk-sec", "ret-1234 and \\u0073k-secret-12", "34\"}"] {
+        comes(&mut page, DeltaKind::Arguments, piece);
+    }
+    let chunks = page.events.iter().filter(|(name, _)| *name == "agent:message-chunk");
+    let mut told = String::new();
+    for (_, chunk) in chunks {
+        assert_eq!((&chunk["kind"], &chunk["part"]), (&json!("arguments"), &json!(0)));
+        assert_eq!(chunk["offset"].as_u64().unwrap() as usize, told.encode_utf16().count());
+        told.push_str(chunk["text"].as_str().unwrap());
+    }
+    assert_eq!(told, "{\"text\":\"é[REDACTED] and [REDACTED]\"}");
+    let part = |page: &mut Desk| page.must("history", json!({}))[1]["parts"][0].clone();
+    let receiving = part(&mut page);
+    assert_eq!(
+        (&receiving["status"], &receiving["arguments"], &receiving["argumentsText"]),
+        (&json!("receiving"), &json!({}), &json!(told))
+    );
+    // What counts is what came whole.
+    let block =
+        Block::ToolCall { id: "c".into(), name: "write".into(), arguments: "{\"text\":\"it\"}".into() };
+    page.answers_with(vec![block], StopReason::ToolUse);
+    let whole = part(&mut page);
+    assert_eq!((&whole["arguments"], &whole["argumentsText"]), (&json!({ "text": "it" }), &Value::Null));
+    page.holds("default");
 }
