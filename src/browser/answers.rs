@@ -9,8 +9,8 @@ use super::fetch::Attempt;
 use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Http, Input};
-use crate::model::errors::{broken_off, no_answer, own_model_failed, thrown, without_network};
 use crate::model::Decoder;
+use crate::model::errors::{broken_off, no_answer, own_model_failed, thrown, without_network};
 use std::rc::Rc;
 
 /// An answer on its way.

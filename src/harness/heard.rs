@@ -7,6 +7,7 @@ use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::{CallKey, Input};
 use crate::journal::{Entry, Outside};
+use crate::list::Listed;
 use crate::model::{Delta, Usage};
 use crate::ports::Millis;
 use crate::run::Run;

@@ -5,7 +5,6 @@
 use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
-use crate::harness::core::head::Head;
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::archiving::pack_again;

@@ -411,9 +411,13 @@ impl Assembler {
     pub(super) fn tell_arguments(&mut self, sink: &mut dyn FnMut(Delta<'_>)) {
         for at in &self.calls {
             work::did(1);
-            let Some(Part { number: Some(number), body, told, .. }) = self.parts.get_mut(*at) else { continue };
+            let Some(Part { number: Some(number), body, told, .. }) = self.parts.get_mut(*at) else {
+                continue;
+            };
             let Body::Call { name, arguments, whole: false, .. } = body else { continue };
-            if let Some(news) = arguments.get(*told..).filter(|news| !news.is_empty() && self.told.contains(name)) {
+            if let Some(news) =
+                arguments.get(*told..).filter(|news| !news.is_empty() && self.told.contains(name))
+            {
                 sink(Delta { part: *number, kind: DeltaKind::Arguments, text: news });
                 *told = arguments.len();
             }

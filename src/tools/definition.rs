@@ -240,8 +240,8 @@ impl Definition {
             (flag, _) => Ok::<_, ErrorInfo>(flag),
         };
         let said_to_read = flag("readOnly", "readOnlyHint")?;
-        let read_only = said_to_read
-            .unwrap_or_else(|| READ_ONLY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
+        let read_only =
+            said_to_read.unwrap_or_else(|| READ_ONLY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
         let parallel = match args.text("concurrency")? {
             None => read_only,
             Some("parallel") => true,
@@ -516,6 +516,7 @@ mod tests {
                 destructive: false,
                 coerce: true,
                 formats: false,
+                stream_arguments: false,
                 lookup: None,
                 validate: None,
                 explanation: None,
@@ -527,6 +528,14 @@ mod tests {
             let parsed = Definition::parse(&with("name", name.into())).unwrap();
             assert!(parsed.read_only && !parsed.open_world && parsed.parallel, "{name}");
             assert_eq!(parsed.on_resume, OnResume::Rerun);
+            // What looks outside sends its address there, whatever it is called.
+            let outside =
+                json!({ "name": name, "source": "External", "description": "d", "inputSchema": {} });
+            let mut tool = tool();
+            tool.as_object_mut().unwrap().extend(outside.as_object().unwrap().clone());
+            assert!(Definition::parse(&tool).unwrap().open_world, "{name}");
+            tool["readOnly"] = true.into();
+            assert!(!Definition::parse(&tool).unwrap().open_world, "{name}");
         }
         assert!(!Definition::parse(&with("name", "getter".into())).unwrap().read_only);
     }

@@ -749,9 +749,12 @@ fn many_tools_that_come_in_one_go_are_told_once() {
 #[test]
 fn arguments_are_told_while_they_come_where_the_tool_wants_that() {
     let mut page = Desk::started("ann");
-    page.must("configureAgent", json!({ "provider": {
+    page.must(
+        "configureAgent",
+        json!({ "provider": {
         "kind": "anthropic", "apiKey": "sk-secret-1234", "model": "claude",
-    } }));
+    } }),
+    );
     let tool = |name: &str, streams: bool| {
         json!({
             "name": name, "description": "It writes.", "inputSchema": { "type": "object" },
@@ -761,11 +764,14 @@ fn arguments_are_told_while_they_come_where_the_tool_wants_that() {
     page.must("tools.register", tool("write", true));
     page.must("tools.register", tool("other", false));
     assert_eq!(page.harness.tells_arguments(), ["write"]);
-    page.must("configureAgent", json!({ "provider": { "kind": "custom", "model": "m", "stream": { "$fn": 50 } } }));
+    page.must(
+        "configureAgent",
+        json!({ "provider": { "kind": "custom", "model": "m", "stream": { "$fn": 50 } } }),
+    );
     page.must("sendMessage", json!({ "text": "write it" }));
     page.events.clear();
     let call = page.models[0];
-    let mut comes = |page: &mut Desk, kind: DeltaKind, text: &str| {
+    let comes = |page: &mut Desk, kind: DeltaKind, text: &str| {
         assert!(page.harness.delta(call, Delta { part: 0, kind, text }));
         page.harness.flush(page.now, call, Usage::default());
         page.handle(Input::Tick { online: true });
