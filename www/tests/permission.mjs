@@ -28,7 +28,7 @@ export const tests = {
     await ready({ page, base, model, visit });
     await say(page, DELETE);
     await card(page).waitFor();
-    assert.equal(await card(page).getByRole("heading").innerText(), "Delete a page?");
+    assert.equal(await card(page).getByRole("heading").innerText(), "Delete a page: chapter-1?");
     assert.match(await card(page).locator("#permission-why").innerText(), /The tool is delete_page\. It needs PagesDelete\./);
     await card(page).getByText("Exact arguments").first().click();
     assert.deepEqual(JSON.parse(await page.getByTestId("exact-arguments").innerText()), { slug: "chapter-1" });
