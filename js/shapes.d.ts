@@ -37,8 +37,8 @@ export interface MessageChunk {
   offset: number;
   /** The text. */
   text: string;
-  /** Whether it is said or thought. */
-  kind: "text" | "thinking";
+  /** Whether it is said or thought, or what a tool is given. */
+  kind: "text" | "thinking" | "arguments";
 }
 
 /** One `started` a call (again with `progress`), then one `completed` or `failed`. */
@@ -295,8 +295,12 @@ export interface ToolCallPart {
   toolCallId: string;
   /** The tool's name. */
   tool: string;
-  /** What the model gives it. */
+  /**
+   * What the model gives it. While it is `receiving`, a view has as much of it as has come, where the tool has `streamArguments`.
+   */
   arguments: unknown;
+  /** As much of it as has come, as JSON: while it is `receiving`, and where the tool has `streamArguments`. */
+  argumentsText?: string;
   /** The question that waits for a person, while it does. */
   requestId?: string;
   /**

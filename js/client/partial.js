@@ -150,6 +150,31 @@ export class PartialJson {
   }
 }
 
+/** The arguments of calls that come, by message and place: each has what reads it, and how much of it was read. */
+export class Arguments {
+  #readers = new Map();
+
+  /** Gives the calls of a message their `arguments`, from a part on. `piece`: what came last; a long text is not taken apart for each. */
+  fill({ id, parts }, from, piece = "") {
+    if (!this.#readers.has(id)) this.#readers.set(id, new Map());
+    const readers = this.#readers.get(id);
+    for (let n = from; n < parts.length; n++) {
+      const { argumentsText } = parts[n];
+      if (!argumentsText) continue;
+      let [json, read] = readers.get(n) ?? [];
+      if (!json || read > argumentsText.length) [json, read] = [new PartialJson(), 0];
+      json.push(read + piece.length === argumentsText.length ? piece : argumentsText.slice(read));
+      readers.set(n, [json, argumentsText.length]);
+      parts[n] = { ...parts[n], arguments: json.shown ?? {} };
+    }
+  }
+
+  /** None of a message come any more. */
+  delete(id) {
+    this.#readers.delete(id);
+  }
+}
+
 /**
  * The value of a run's answer, as it comes: what begins with the first bracket, because some models say a word before it. `wraps`: it
  * lies in an object that was put around it.

@@ -26,8 +26,7 @@ export function share(last, next) {
   return same ? last : next;
 }
 
-/** What reads arguments that are not whole: loaded when the first come. */
-let partial;
+const grown = (shown, offset, text) => (offset === shown.length ? shown : shown.slice(0, offset)) + text;
 
 /** How the keys begin under which a page keeps when each session of a workspace was last looked at. */
 export const seenKey = (workspace) => `lodger:seen:${encodeURIComponent(workspace)}:`;
@@ -95,7 +94,7 @@ export class SessionView extends Store {
   // What was made since the last snapshot and may therefore still be changed in place.
   #fresh = new Set();
   #copied = 0; // how many parts the last copied list had
-  #readers = new Map(); // message id -> place of a call whose arguments come -> its reader, and how much that has read
+  #arguments; // what reads those that are not whole
 
   make() {
     const { status, error, context, permissions = EMPTY, queue = EMPTY } = this.#state;
@@ -164,14 +163,14 @@ export class SessionView extends Store {
     if (kind === "arguments") {
       const old = parts[part];
       if (old?.status !== "receiving") return; // a message that is still to come will show it
-      const before = old.argumentsText ?? "";
-      parts[part] = this.#read(messageId, part, { ...old, argumentsText: (offset === before.length ? before : before.slice(0, offset)) + text }, text);
+      parts[part] = { ...old, argumentsText: grown(old.argumentsText ?? "", offset, text) };
+      this.#argued(this.#messages[this.#index.get(messageId)], part, text);
       return this.changed();
     }
     while (parts.length <= part) parts.push({ type: kind, text: "" });
     const old = parts[part];
     const shown = old.type === kind ? old.text : "";
-    const next = (offset === shown.length ? shown : shown.slice(0, offset)) + text;
+    const next = grown(shown, offset, text);
     if (this.#fresh.has(old) && old.type === kind) old.text = next;
     else this.#fresh.add((parts[part] = { type: kind, text: next }));
     this.changed();
@@ -192,34 +191,18 @@ export class SessionView extends Store {
     this.changed();
   }
 
-  /** The message, with the arguments of its calls as far as they have come. */
-  #argued(message, from = 0) {
-    if (this.#readers.size && !message.parts.some(({ argumentsText }) => argumentsText)) this.#readers.delete(message.id);
-    for (let n = from; n < message.parts.length; n++) if (message.parts[n].argumentsText) message.parts[n] = this.#read(message.id, n, message.parts[n]);
-    return message;
-  }
-
-  /** `piece`: what came last of it. A long text is not taken apart for each. */
-  #read(id, place, part, piece = "") {
-    if (!partial?.PartialJson) {
-      partial ??= late(import("./partial.js")).then((module) => { partial = module; });
-      partial.then(() => this.#again(id), () => {});
-      return part;
+  /** The message, with the arguments of its calls as far as they have come. What reads them is loaded for the first. */
+  #argued(message, from = 0, piece) {
+    if (!message.parts.some(({ argumentsText }) => argumentsText)) this.#arguments?.delete(message.id);
+    else if (this.#arguments) this.#arguments.fill(message, from, piece);
+    else {
+      late(import("./partial.js")).then(({ Arguments }) => {
+        this.#arguments ??= new Arguments();
+        const known = this.#messages[this.#index.get(message.id)];
+        if (known) this.message({ ...known, parts: known.parts.slice() });
+      }, () => {});
     }
-    const { argumentsText } = part;
-    if (!this.#readers.has(id)) this.#readers.set(id, new Map());
-    const readers = this.#readers.get(id);
-    let [reader, read] = readers.get(place) ?? [];
-    if (!reader || read > argumentsText.length) [reader, read] = [new partial.PartialJson(), 0];
-    reader.push(read + piece.length === argumentsText.length ? piece : argumentsText.slice(read));
-    readers.set(place, [reader, argumentsText.length]);
-    return { ...part, arguments: reader.shown ?? {} };
-  }
-
-  /** What reads arguments is there: all that has come of a message is read. */
-  #again(id) {
-    const message = this.#messages[this.#index.get(id)];
-    if (message?.parts.some(({ argumentsText }) => argumentsText)) this.message({ ...message, parts: message.parts.slice() });
+    return message;
   }
 
   #note(message) {

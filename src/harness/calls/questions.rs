@@ -293,13 +293,11 @@ pub(in crate::harness) fn request_of(
     let title = tool.and_then(|tool| tool.title.as_deref());
     let explained = answers.explained.as_deref().filter(|text| !text.is_empty());
     let empties = tool.is_some_and(|tool| empties_page(tool, args));
-    let what = explained.map_or_else(
-        || {
-            let title = if empties { Some("Empty a page") } else { title };
-            question(title, name, tool.and_then(|tool| page_of(tool, args)))
-        },
-        String::from,
-    );
+    let what = match explained {
+        Some(text) => text.into(),
+        None if empties => question(Some("Empty a page"), "", tool.and_then(|tool| page_of(tool, args))),
+        None => question(title, name, tool.and_then(|tool| page_of(tool, args))),
+    };
     let mut object = Object::new();
     object
         .text("requestId", request)
@@ -309,7 +307,7 @@ pub(in crate::harness) fn request_of(
         .maybe_text("capability", tool.and_then(|tool| tool.capability.as_deref()))
         .value("arguments", args.clone())
         .text("explanation", &what)
-        .maybe_text("warning", warning(reason.known(), !outside.is_empty()).as_deref())
+        .maybe_text("warning", warning(reason.known(), !outside.is_empty()))
         .text("reason", reason.as_str());
     // No leave lasts for its like.
     if reason.known() == Some(AskReason::UnknownOutcome) || empties {
@@ -345,20 +343,16 @@ fn question(title: Option<&str>, name: &str, page: Option<&str>) -> String {
     words
 }
 
-const OUTSIDE: &str = "The conversation holds text from outside, which may have asked for it.";
-
 /// What a person has to know besides. `outside`: there is text from outside that no answer has covered yet.
-fn warning(reason: Option<AskReason>, outside: bool) -> Option<String> {
-    let of_reason = match reason? {
+fn warning(reason: Option<AskReason>, outside: bool) -> Option<&'static str> {
+    match reason? {
         AskReason::UnknownOutcome => {
-            "The page went away while it ran. It may have taken effect already; allowing runs it again."
+            Some("The page went away while it ran. It may have taken effect already; allowing runs it again.")
         }
-        AskReason::DefinitionChanged => "The tool has changed since it was allowed.",
-        AskReason::ExternalText | AskReason::Destructive | AskReason::Decide | AskReason::Policy => "",
-    };
-    let of_text = if outside || reason == Some(AskReason::ExternalText) { OUTSIDE } else { "" };
-    let both = [of_reason, of_text].into_iter().filter(|text| !text.is_empty()).list();
-    (!both.is_empty()).then(|| find::join(&both, " "))
+        AskReason::DefinitionChanged => Some("The tool has changed since it was allowed."),
+        AskReason::Destructive | AskReason::Decide | AskReason::Policy if !outside => None,
+        _ => Some("The conversation holds text from outside, which may have asked for it."),
+    }
 }
 
 /// `PermissionRequest` of the contract.
