@@ -20,7 +20,7 @@ import { headGone } from "./damage.mjs";
 import { sample } from "./injection.mjs";
 import { betweenTabs } from "./keys.mjs";
 import { small, tabs, usual } from "./limits.mjs";
-import { bound, cut, destinations, emptied, explained, grants, origins } from "./permission.mjs";
+import { bound, cut, destinations, emptied, explained, grants, origins, readers } from "./permission.mjs";
 import * as served from "./served.mjs";
 import { hidden, records } from "./sessions.mjs";
 
@@ -29,7 +29,7 @@ export const together = true;
 
 export default function (test) {
   const on = (title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options });
-  onBothHosts(on, viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, first, made, busy, headGone, foreign);
+  onBothHosts(on, viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, readers, first, made, busy, headGone, foreign);
   onBothHosts(on, explained, grants, small, tabs, partial, hidden, records);
   onBothHosts(on, onAnthropic, byHand, remembers);
   onBothHosts(on, served.onAnthropic, served.asksOnce);
