@@ -407,7 +407,7 @@ impl Assembler {
     }
 
     /// Tells what has come of the arguments of calls, where that is asked for. What came with the beginning of a call is told
-    /// once it cannot be taken back. A door of the room `values`.
+    /// once it cannot be taken back.
     pub(super) fn tell_arguments(&mut self, sink: &mut dyn FnMut(Delta<'_>)) {
         for at in &self.calls {
             work::did(1);
