@@ -253,7 +253,7 @@ impl Calls {
                 DeltaKind::ToolCall if answer() => DeltaKind::Text,
                 kind => kind,
             };
-            let name = if kind.is_text() { "" } else { delta.text }.to_owned();
+            let name = core.secrets.scrubbed(if kind.is_text() { "" } else { delta.text }.into());
             let text = String::new();
             model.parts.push(Streamed { kind, name, text, told: 0, told_units: 0, drafted: 0 });
         }
