@@ -2,8 +2,8 @@
 //
 // Decides what a text that is not whole stands for. What is open is closed. A number, a literal or a name that is not whole yet is not
 // there. Promises: the work is that of the new text, however long the whole is, because the value grows in place. Where it is `shown`,
-// what is open is copied once before it grows. Whole, it is what `JSON.parse` gives. A text that is no JSON keeps what was there before its fault. Leaves to others: whether the value fits its
-// schema, which is judged once it is whole.
+// what is open is copied once before it grows. Whole, it is what `JSON.parse` gives. A text that is no JSON keeps what was there before
+// its fault. Leaves to others: whether the value fits its schema, which is judged once it is whole.
 
 const ESCAPED = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 const LITERALS = { true: true, false: false, null: null };
@@ -128,6 +128,7 @@ export class PartialJson {
     else this.#set(value);
   }
 
+  /** What is open goes on as a copy: what was shown keeps the other. */
   #copy() {
     this.#isShown = false;
     const [open, keys] = [this.#stack, this.#keys];

@@ -26,6 +26,7 @@ export function share(last, next) {
   return same ? last : next;
 }
 
+/** A text that is now this one from a place on. */
 const grown = (shown, offset, text) => (offset === shown.length ? shown : shown.slice(0, offset)) + text;
 
 /** How the keys begin under which a page keeps when each session of a workspace was last looked at. */

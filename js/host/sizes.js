@@ -8,7 +8,7 @@ const AT_ONCE = 256;
 const utf8 = new TextEncoder();
 
 const text = (value) => utf8.encode(value).length;
-// What is not ours has a size that nobody knows.
+// A value that Lodger has not written counts as nothing: neither text nor bytes.
 const bytesOf = (value) => (typeof value === "string" ? text(value) : (value?.byteLength ?? value?.size ?? 0));
 
 /**

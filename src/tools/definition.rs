@@ -529,10 +529,8 @@ mod tests {
             assert!(parsed.read_only && !parsed.open_world && parsed.parallel, "{name}");
             assert_eq!(parsed.on_resume, OnResume::Rerun);
             // What looks outside sends its address there, whatever it is called.
-            let outside =
-                json!({ "name": name, "source": "External", "description": "d", "inputSchema": {} });
-            let mut tool = tool();
-            tool.as_object_mut().unwrap().extend(outside.as_object().unwrap().clone());
+            let mut tool = with("name", name.into());
+            tool["source"] = "External".into();
             assert!(Definition::parse(&tool).unwrap().open_world, "{name}");
             tool["readOnly"] = true.into();
             assert!(!Definition::parse(&tool).unwrap().open_world, "{name}");

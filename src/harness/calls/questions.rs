@@ -293,11 +293,9 @@ pub(in crate::harness) fn request_of(
     let title = tool.and_then(|tool| tool.title.as_deref());
     let explained = answers.explained.as_deref().filter(|text| !text.is_empty());
     let empties = tool.is_some_and(|tool| empties_page(tool, args));
-    let what = match explained {
-        Some(text) => text.into(),
-        None if empties => question(Some("Empty a page"), "", tool.and_then(|tool| page_of(tool, args))),
-        None => question(title, name, tool.and_then(|tool| page_of(tool, args))),
-    };
+    let asks = if empties { Some("Empty a page") } else { title };
+    let page = tool.and_then(|tool| page_of(tool, args));
+    let what = explained.map_or_else(|| question(asks, name, page), String::from);
     let mut object = Object::new();
     object
         .text("requestId", request)
