@@ -6,6 +6,7 @@ import path from "node:path";
 import { consumer, files, ROOT, sh, WORK } from "../lib/package.mjs";
 import { anchors, links } from "../lib/pages.mjs";
 import { STRICT_CSP } from "../lib/site.mjs";
+import { viteBuilt, vitePreviewed, viteServed } from "../lib/vite.mjs";
 import { mcp } from "../servers/mcp.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -93,34 +94,31 @@ export default function (test) {
 
   test("Vite, dev server", async (t) => {
     const dir = await consumer(t.env.pkg, "vite");
-    const server = await vite(t, dir, { optimizeDeps: { exclude: ["lodger"] } });
+    const server = await viteServed(t, dir, { optimizeDeps: { exclude: ["lodger"] } });
     await buy(await t.tab({ base: server, path: "/", wait: false }));
   });
 
   test("Vite, dev server without optimizeDeps.exclude: this Vite needs none", async (t) => {
     const dir = await consumer(t.env.pkg, "vite");
-    await buy(await t.tab({ base: await vite(t, dir, {}), path: "/", wait: false }));
+    await buy(await t.tab({ base: await viteServed(t, dir, {}), path: "/", wait: false }));
   });
 
   test("Vite, build and preview: the module and its parts, each once, as files", async (t) => {
     const dir = await consumer(t.env.pkg, "vite");
-    const { build, preview } = await import("vite");
-    await build({ root: dir, configFile: false, logLevel: "error" });
+    await viteBuilt(dir, { base: "/" });
     const made = [];
     for await (const file of files(path.join(dir, "dist"))) made.push(path.relative(dir, file));
     const parts = await fs.readdir(path.join(t.env.pkg.dir, "rooms"));
     assert.equal(made.filter((f) => f.endsWith(".wasm")).length, 1 + parts.length, made.join(" "));
     const inlined = await Promise.all(made.filter((f) => f.endsWith(".js")).map((f) => fs.readFile(path.join(dir, f), "utf8")));
     assert.ok(inlined.every((text) => !text.includes("data:application/wasm")), "the wasm is a file, not inlined");
-    const server = await preview({ root: dir, configFile: false, logLevel: "error", preview: { port: 0, host: "127.0.0.1" } });
-    t.after(() => new Promise((done) => server.httpServer.close(done)));
-    await buy(await t.tab({ base: `http://127.0.0.1:${server.httpServer.address().port}`, path: "/", wait: false }));
+    await buy(await t.tab({ base: await vitePreviewed(t, dir), path: "/", wait: false }));
   });
 
   test("React under StrictMode with hot reloading", async (t) => {
     const dir = await consumer(t.env.pkg, "react");
     const { default: react } = await import("@vitejs/plugin-react");
-    const server = await vite(t, dir, { plugins: [react()], optimizeDeps: { exclude: ["lodger"], include: ["react", "react-dom/client", "react/jsx-dev-runtime"] } });
+    const server = await viteServed(t, dir, { plugins: [react()], optimizeDeps: { exclude: ["lodger"], include: ["react", "react-dom/client", "react/jsx-dev-runtime"] } });
     const page = await t.tab({ base: server, path: "/", wait: false });
     const answers = (n) => page.waitForFunction((n) => document.querySelectorAll("li.assistant").length === n && document.querySelector("#status").textContent === "ready", n);
     await page.waitForSelector("button", { timeout: 40_000 });
@@ -145,7 +143,7 @@ export default function (test) {
   });
 
   test("useChat: a question that a reload interrupts, its answer, a new answer, a stop, the conversation after it", async (t) => {
-    const page = await t.tab({ path: await built(t, "use-chat"), wait: false });
+    const page = await t.tab({ path: await built(t, "use-chat", "@vitejs/plugin-react"), wait: false });
     const says = (lines, status = "ready") => shows(page, lines, status);
     const press = (name) => page.getByRole("button", { name, exact: true }).click();
     await press("Send");
@@ -178,7 +176,7 @@ export default function (test) {
   });
 
   test("assistant-ui: a question that a reload interrupts, its answer, a new answer, the conversation after it", async (t) => {
-    const page = await t.tab({ path: await built(t, "assistant-ui"), wait: false });
+    const page = await t.tab({ path: await built(t, "assistant-ui", "@vitejs/plugin-react"), wait: false });
     const press = (name) => page.getByRole("button", { name, exact: true }).last().click();
     const order = async (cart) => {
       await page.fill("textarea", `send_order {"cart":"${cart}"}`);
@@ -213,7 +211,7 @@ export default function (test) {
 
   test("MCP by its SDK: the server's tools with their hints, a question, a picture, an error, the conversation after a reload", async (t) => {
     const server = await mcp(t);
-    const page = await t.tab({ path: `${await built(t, "mcp", [])}?mcp=${encodeURIComponent(server.url)}`, wait: false });
+    const page = await t.tab({ path: `${await built(t, "mcp")}?mcp=${encodeURIComponent(server.url)}`, wait: false });
     const lines = [];
     const says = async (text, ...answers) => {
       await page.waitForFunction(() => document.querySelector("#form").onsubmit);
@@ -329,13 +327,11 @@ export default function (test) {
 }
 
 /** Where the site has this app as Vite builds it. */
-async function built(t, name, plugins) {
-  const dir = await consumer(t.env.pkg, name);
-  const [{ build }, { default: react }] = await Promise.all([import("vite"), import("@vitejs/plugin-react")]);
+async function built(t, name, plugin) {
   const began = performance.now();
-  await build({ root: dir, base: "./", configFile: false, logLevel: "error", plugins: plugins ?? [react()] });
+  const out = await viteBuilt(await consumer(t.env.pkg, name), { plugin });
   t.note(`built in ${((performance.now() - began) / 1000).toFixed(1)} s`);
-  return `/work/${path.relative(WORK, dir)}/dist/index.html`;
+  return `/work/${path.relative(WORK, out)}/index.html`;
 }
 
 /** Waits until these are the messages of the page, in their words, and this is its status. */
@@ -345,14 +341,4 @@ async function shows(page, lines, status) {
   let seen = await look();
   for (const end = Date.now() + 20_000; !fits(seen) && Date.now() < end; seen = await look()) await page.waitForTimeout(30);
   assert.ok(fits(seen), `${JSON.stringify(seen)} is not ${JSON.stringify([lines.map(String), status])}`);
-}
-
-/** A Vite dev server for this directory; gives its address. */
-async function vite(t, root, config) {
-  const { createServer } = await import("vite");
-  // A cache of its own: one beside it that is shared makes Vite load the page anew when another server has filled it.
-  const server = await createServer({ root, cacheDir: path.join(root, ".vite"), configFile: false, logLevel: "error", ...config, server: { port: 0, host: "127.0.0.1" } });
-  await server.listen();
-  t.after(() => server.close());
-  return `http://127.0.0.1:${server.httpServer.address().port}`;
 }

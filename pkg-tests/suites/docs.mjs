@@ -13,6 +13,7 @@ import ts from "typescript";
 import { extended } from "../lib/browser.mjs";
 import { consumer, exists, ROOT, sh, WORK } from "../lib/package.mjs";
 import { blocks, pages, prose, REPOSITORY } from "../lib/pages.mjs";
+import { viteBuilt } from "../lib/vite.mjs";
 import { mcp } from "../servers/mcp.mjs";
 import { standIns } from "../servers/standins.mjs";
 
@@ -24,9 +25,9 @@ const GUIDES = /^docs\/(start|guides|concepts)\//;
 
 /** How the app of a start page is built: the folder in `consumers/` that has the rest of it, as the framework's own template does. */
 const APPS = {
-  "docs/start/react.md": { folder: "start-react", build: viteBuilt("@vitejs/plugin-react", "default") },
-  "docs/start/vue.md": { folder: "start-vue", build: viteBuilt("@vitejs/plugin-vue", "default") },
-  "docs/start/svelte.md": { folder: "start-svelte", build: viteBuilt("@sveltejs/vite-plugin-svelte", "svelte") },
+  "docs/start/react.md": { folder: "start-react", build: viteBy("@vitejs/plugin-react") },
+  "docs/start/vue.md": { folder: "start-vue", build: viteBy("@vitejs/plugin-vue") },
+  "docs/start/svelte.md": { folder: "start-svelte", build: viteBy("@sveltejs/vite-plugin-svelte#svelte") },
   "docs/start/next.md": { folder: "start-next", build: nextBuilt },
 };
 
@@ -35,22 +36,18 @@ const APPS = {
  * reached, if not by its file alone; `waits`: its button does nothing before a script has set its form.
  */
 const BUILDS = {
-  "consumers/use-chat/src/main.jsx": { folders: ["use-chat"], build: viteBuilt("@vitejs/plugin-react", "default") },
-  "consumers/assistant-ui/src/main.jsx": { folders: ["assistant-ui"], build: viteBuilt("@vitejs/plugin-react", "default") },
-  "consumers/mcp/main.js": { folders: ["mcp"], build: viteBuilt(), open: async (t, out) => tab(t, out, `?mcp=${encodeURIComponent((await mcp(t)).url)}`), waits: true },
-  "consumers/panel/panel.js": { folders: ["extension", "panel"], build: viteBuilt(), open: panel },
-  "consumers/hello/main.js": { folders: ["hello"], build: viteBuilt() },
+  "consumers/use-chat/src/main.jsx": { folders: ["use-chat"], build: viteBy("@vitejs/plugin-react") },
+  "consumers/assistant-ui/src/main.jsx": { folders: ["assistant-ui"], build: viteBy("@vitejs/plugin-react") },
+  "consumers/mcp/main.js": { folders: ["mcp"], build: viteBy(), open: async (t, out) => tab(t, out, `?mcp=${encodeURIComponent((await mcp(t)).url)}`), waits: true },
+  "consumers/panel/panel.js": { folders: ["extension", "panel"], build: viteBy(), open: panel },
+  "consumers/hello/main.js": { folders: ["hello"], build: viteBy() },
   "consumers/esbuild/build.mjs": { folders: ["hello", "esbuild"], build: built("build.mjs") },
   "consumers/rollup/build.mjs": { folders: ["hello", "rollup"], build: built("build.mjs") },
   "consumers/vite7/vite.config.js": { folders: ["hello", "vite7"], build: built(path.join(ROOT, "node_modules", "vite7", "bin", "vite.js"), "build", "--base", "./") },
 };
 
-function viteBuilt(plugin, name) {
-  return async (dir) => {
-    const { build } = await import("vite");
-    await build({ root: dir, base: "./", configFile: false, logLevel: "error", plugins: plugin ? [(await import(plugin))[name]()] : [] });
-    return path.join(dir, "dist");
-  };
+function viteBy(plugin) {
+  return (dir) => viteBuilt(dir, { plugin });
 }
 
 function built(...script) {
