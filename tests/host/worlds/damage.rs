@@ -20,7 +20,7 @@ fn no_damage_spreads() {
     for seed in 0..drawn(300, 3_000) {
         world(seed, &mut seen);
     }
-    for what in ["harmed", "salvaged", "gap", "cleared", "removed", "taken along", "past salvaged"] {
+    for what in ["harmed", "salvaged", "gap", "cleared", "removed", "taken along", "past salvaged", "summed up"] {
         assert!(quick() || seen.contains_key(what), "{what} never happened: {seen:?}");
     }
 }
@@ -102,7 +102,7 @@ fn past(rng: &mut Rng, seen: &mut BTreeMap<&'static str, usize>) -> (Desk, Said)
     for _ in 0..rng.u8(4..20) {
         let id = IDS[rng.usize(..3)];
         words += 1;
-        match rng.u8(..12) {
+        match rng.u8(..14) {
             0 => {
                 page.must("clearConversation", json!({ "sessionId": id }));
                 said.get_mut(id).unwrap().clear();
@@ -114,6 +114,11 @@ fn past(rng: &mut Rng, seen: &mut BTreeMap<&'static str, usize>) -> (Desk, Said)
             2 => {
                 page = page.crash("ann");
                 page.start();
+            }
+            3 | 4 => {
+                if page.ask("compact", json!({ "sessionId": id })).is_ok() {
+                    *seen.entry("summed up").or_default() += 1;
+                }
             }
             _ => {
                 let (text, queue) = (format!("word {words}"), json!("queue"));
