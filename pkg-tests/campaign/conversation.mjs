@@ -6,7 +6,7 @@
 // and when a life ends, and what a change makes of a conversation (`line`).
 import assert from "node:assert/strict";
 import { CHANGES, Line } from "./line.mjs";
-import { delegated, ending, job, model, reading } from "./model.mjs";
+import { delegated, ending, job, model, reading, sumsUp } from "./model.mjs";
 import { hookedWorkers, hushed, keepShop, lies, moments } from "./page.mjs";
 
 /** How many percent of what is sent at once has a change of the conversation, and how many of these begin with it. */
@@ -94,9 +94,9 @@ export class Conversation {
     this.#lines = this.#lines.map((line) => line.sent(id));
   }
 
-  /** What was asked of the model since, by whose words. A delegate has its own. */
+  /** What was asked of the model since, by whose words. A delegate has its own, and so has a summary. */
   #hear() {
-    const asked = this.route.requests.slice(this.#heard).filter(({ json }) => { const job = reading(json ?? {}); return job && !job.id.includes("d"); });
+    const asked = this.route.requests.slice(this.#heard).filter(({ json }) => { const job = reading(json ?? {}); return job && !job.id.includes("d") && !sumsUp(json); });
     this.#heard = this.route.requests.length;
     if (!asked.length) return;
     const says = ({ words }) => asked.every(({ text }) => text.includes(words));
@@ -209,7 +209,7 @@ export class Conversation {
     const idOf = (text) => this.jobs.find((job) => job.text === text)?.id ?? text;
     const people = history.filter(({ role }) => role === "user");
     const ids = [...people.map(({ parts }) => idOf(parts[0].text)), ...queue.map(idOf)];
-    const answers = new Map(over ? history.flatMap(({ role, versions }, n) => (role === "assistant" ? [[idOf(history[n - 1].parts[0].text), versions?.length ?? 1]] : [])) : []);
+    const answers = new Map(over ? history.flatMap(({ role, versions, compactions, parts }, n) => (role === "assistant" && (parts.length || !compactions) ? [[idOf(history[n - 1].parts[0].text), versions?.length ?? 1]] : [])) : []);
     const faults = this.#lines.map((line) => line.fault(ids, answers, (id) => !this.#seen.has(id)));
     assert.ok(faults.includes(undefined), faults.at(-1));
     for (const { id, parts } of people) this.#ids.set(idOf(parts[0].text), id);

@@ -42,6 +42,7 @@ const CHANGES = [
   ["edit", () => { const { sendMessage } = ws; ws.sendMessage = (text, { replaces, ...options }) => sendMessage.call(ws, text, options); }, /is shown, and has left/],
   ["switch", () => { ws.switchTo = async () => {}; }, LOST],
   ["regenerate", () => { ws.regenerate = async () => {}; }, /has 1 versions and not 2/],
+  ["compact", () => { ws.compact = () => ws.clearConversation(); }, LOST],
   ["configure", () => { ws.sessions.configure = async () => {}; }, /the model was not instructed by/],
 ];
 

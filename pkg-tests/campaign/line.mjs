@@ -6,7 +6,7 @@
 // Leaves to others: what was really shown (`Conversation`). Messages are named by the ids of their jobs.
 
 /** Of all changes, each as often as it is drawn. */
-export const CHANGES = ["edit", "edit", "edit", "switch", "switch", "switch", "remove", "remove", "regenerate", "regenerate", "configure", "configure", "archive", "archive", "clear"];
+export const CHANGES = ["edit", "edit", "edit", "switch", "switch", "switch", "remove", "remove", "regenerate", "regenerate", "configure", "configure", "compact", "compact", "archive", "archive", "clear"];
 
 export class Line {
   /** The messages, in their order. */
@@ -52,6 +52,8 @@ export class Line {
       regenerate: () => this.#with({ anew: new Map(this.anew).set(this.shown.at(-1), (this.anew.get(this.shown.at(-1)) ?? 0) + 1) }),
       configure: () => this.#with({ words }),
       archive: () => this,
+      // What shows stays whole.
+      compact: () => this,
     }[act]();
   }
 

@@ -34,6 +34,12 @@ export function reading(body) {
   return found;
 }
 
+/** Whether a request asks to sum up a conversation, and not to answer it. */
+export const sumsUp = (body) => JSON.stringify(body).includes("You sum up a conversation");
+
+/** What a summary says: the jobs that it was made of, so that one that was removed is found in it. */
+const summary = (body) => ["The story so far.", ...[...new Set(JSON.stringify(body).match(/Job \w+(?=:| is done)/g))].map((job) => `${job} is done.`)].join(" ");
+
 /** How a job ends that went to its end. */
 export const ending = (id) => `Job ${id} is done, and that is all there is to say.`;
 
@@ -41,6 +47,7 @@ export const ending = (id) => `Job ${id} is done, and that is all there is to sa
 export function model(row, slow) {
   let count = 0;
   return (body) => {
+    if (sumsUp(body)) return stream(row.wire.answer([summary(body)]).flatMap((piece) => [piece, pause(slow)]));
     const { id, steps, calls } = reading(body);
     let at = 0;
     const step = steps.find((names) => { if (at >= calls) return true; at += names.split("+").length; return false; });

@@ -44,7 +44,7 @@ export const LEAST = {
   "kills of pages and workers": 2,
   "kills of the browser": 1,
   "changes of conversations": 5,
-  "changes of conversations that were found to be others": 7,
+  "changes of conversations that were found to be others": 8,
   "worlds whose fault was found": 3,
   "damages to rows": 1,
   "damages that were judged": 2,
