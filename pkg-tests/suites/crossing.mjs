@@ -46,6 +46,48 @@ export default function (test) {
     assert.ok(asked.length >= 2 * WIRES.length, "the tools were run after the reload too");
   });
 
+  test("summed up after every third turn, by each provider for all others, with a reload in the middle", async (t) => {
+    const page = await t.tab();
+    const { servers, play, requests, said, summaries } = await conversation(t);
+    const order = [...WIRES, ...WIRES];
+    // In the second round by other providers than in the first.
+    const isSummedUp = (turn) => (turn + Math.floor(turn / WIRES.length)) % 3 === 2;
+    for (const [turn, row] of order.entries()) {
+      if (turn === WIRES.length) { await page.reload(); await t.ready(page); }
+      play.turn = turn;
+      const result = await ask(page, row.provider(servers.get(row).base), `Question ${turn}.`, { compaction: { keep: 1 } });
+      assert.deepEqual([result.outcome, result.error], ["completed", undefined], `turn ${turn}, ${row.name}`);
+      if (isSummedUp(turn)) assert.equal(await page.evaluate(async () => (await (await ws.compact()).result).outcome), "completed", `summed up after turn ${turn}, by ${row.name}`);
+    }
+    for (const [row, { violations }] of servers) assert.deepEqual(violations, [], row.name);
+    const marks = order.map((_, turn) => turn).filter(isSummedUp);
+    assert.deepEqual(summaries.map(({ turn }) => turn), marks);
+    assert.ok(marks.length >= 4);
+
+    /** The turn after which a conversation was summed up last, before this one. */
+    const markBefore = (turn) => marks.findLast((mark) => mark < turn) ?? -1;
+    for (const { row, text, turn, call } of requests) {
+      const at = `the request of turn ${turn}, call ${call}, to ${row.name}`;
+      const mark = markBefore(turn);
+      for (const other of marks) assert.equal(text.includes(`Summary ${other} by `), other === mark, `${at}: the summary of turn ${other}`);
+      assert.ok(!/Summing \d+ up|sealsof\d/.test(text), `${at}: what a summary was thought with`);
+      for (let j = 0; j <= turn; j++) assert.ok(text.includes(`Question ${j}.`), `${at}: what the person said in turn ${j}`);
+      for (const { row: by, turn: when, call: n, kind, text: word } of said) {
+        const before = when < turn || (when === turn && n < call);
+        const own = by === row && row.wire.replays.includes(kind);
+        assert.equal(text.includes(word), before && when > mark && (kind === "text" || own), `${at}: ${kind} "${word}" by ${by.name}`);
+      }
+    }
+    for (const { turn, text } of summaries) {
+      const mark = markBefore(turn);
+      if (mark >= 0) assert.ok(text.includes(`Summary ${mark} by `), `the summary of turn ${turn} is made of the one before`);
+      for (const { turn: when, kind, text: word } of said) assert.equal(text.includes(word), when > mark && when <= turn && kind === "text", `the summary of turn ${turn}: ${kind} "${word}"`);
+    }
+
+    const proof = await page.evaluate(async () => T.plain(await ws.sessions.replay(await ws.sessions.export("default"))));
+    assert.equal(proof.same, true, JSON.stringify(proof.firstDifference));
+  });
+
   test("what one provider cannot say to the other: interrupted in its middle, the next one goes on", async (t) => {
     const page = await t.tab();
     const last = new Map();
@@ -84,12 +126,18 @@ async function conversation(t) {
   const play = { turn: 0 };
   const requests = [];
   const said = [];
+  const summaries = [];
   const servers = new Map();
   for (const row of WIRES) {
     const say = (turn, call, marks) => said.push(...Object.entries(marks).map(([kind, text]) => ({ row, turn, call, kind, text })));
-    servers.set(row, await t.wire(row, (body, n, record) => {
+    let n = 0;
+    servers.set(row, await t.wire(row, (body, _, record) => {
       const { turn } = play;
-      const call = n % 2 ? 1 : 2;
+      if (record.text.includes("You sum up a conversation")) {
+        summaries.push({ turn, text: record.text });
+        return row.wire.answer([{ thinking: `Summing ${turn} up`, seal: `sealsof${turn}` }, `Summary ${turn} by ${row.name}.`]);
+      }
+      const call = ++n % 2 ? 1 : 2;
       requests.push({ row, turn, call, text: record.text });
       const word = call === 1 ? "Thought" : "Afterthought";
       const marks = { thinking: `${word} ${turn} by ${row.name}`, seal: `seal${call}of${turn}by${row.kind}`, text: call === 1 ? `Looking ${turn} for ${row.name}.` : `Answer ${turn} by ${row.name}.` };
@@ -102,13 +150,13 @@ async function conversation(t) {
       return row.wire.answer(blocks);
     }));
   }
-  return { servers, play, requests, said };
+  return { servers, play, requests, said, summaries };
 }
 
 /** Asks by the agent that the page has, or a new one. */
-async function ask(page, provider, question) {
-  return page.evaluate(async ([provider, question]) => {
-    const config = { provider, reasoning: "low", instructions: "You know the weather.", maxOutputTokens: 4000 };
+async function ask(page, provider, question, more = {}) {
+  return page.evaluate(async ([provider, question, more]) => {
+    const config = { ...more, provider, reasoning: "low", instructions: "You know the weather.", maxOutputTokens: 4000 };
     if (globalThis.ws) await ws.configureAgent(config);
     else {
       globalThis.ws = await lodger.openWorkspace("w");
@@ -117,5 +165,5 @@ async function ask(page, provider, question) {
     }
     const run = await ws.sendMessage(question);
     return T.plain(await run.result);
-  }, [provider, question]);
+  }, [provider, question, more]);
 }

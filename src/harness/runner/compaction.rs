@@ -33,6 +33,9 @@ const ENOUGH: u64 = 75;
 /// How often a request that is too long is made shorter before the run fails.
 const TRIES: u32 = 3;
 
+/// What a model takes at the least, in tokens: so much of a conversation is summed up as a whole where its window is unknown.
+const SMALL: u64 = 4_000;
+
 /// The most that stays word for word where the page says nothing, in tokens: of the newest part, and of the person's words.
 const KEPT: u64 = 20_000;
 
@@ -220,6 +223,8 @@ impl Runner {
         enter(Room::Compaction);
         let options = config.compaction.clone().unwrap_or_default();
         let usable = fill.usable.unwrap_or(fill.used) >> fill.tries;
+        // Where nobody knows the window, the model has taken all of this just now.
+        let taken = fill.usable.unwrap_or(fill.all.max(SMALL)) >> fill.tries;
         let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
         let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else {
             return First::Call;
@@ -257,7 +262,7 @@ impl Runner {
             until: until.run,
             turns,
             words: bytes(KEPT.min(usable / 8)) as u64,
-            room: bytes(usable).saturating_sub(PROMPT).max(bytes(usable) / 2) as u64 / 10 * 9,
+            room: bytes(taken).saturating_sub(PROMPT).max(bytes(taken) / 2) as u64 / 10 * 9,
             used,
             window,
             instructions,

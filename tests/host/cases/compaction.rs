@@ -393,6 +393,25 @@ fn it_is_summed_up_by_hand() {
 }
 
 #[test]
+fn where_the_window_is_unknown_a_short_conversation_is_summed_up_as_a_whole() {
+    let mut page = started(json!({ "models": {} }));
+    for n in 1..=3 {
+        say(&mut page, &format!("question {n}"), &[&format!("answer {n} "), &*long("word", 300)].concat());
+    }
+    page.must("compact", json!({}));
+    assert!(sums_up(&page), "{}", page.asked);
+    let asked = page.asked.to_string();
+    for n in 1..=3 {
+        assert!(
+            asked.contains(&format!("question {n}")) && asked.contains(&format!("answer {n} ")),
+            "{asked}"
+        );
+    }
+    says(&mut page, "in short");
+    holds(&mut page);
+}
+
+#[test]
 fn what_is_off_or_too_small_says_so() {
     let mut page = started(json!({ "compaction": false }));
     say(&mut page, "one", &long("first", 3_000));

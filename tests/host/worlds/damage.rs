@@ -20,7 +20,9 @@ fn no_damage_spreads() {
     for seed in 0..drawn(300, 3_000) {
         world(seed, &mut seen);
     }
-    for what in ["harmed", "salvaged", "gap", "cleared", "removed", "taken along", "past salvaged", "summed up"] {
+    for what in
+        ["harmed", "salvaged", "gap", "cleared", "removed", "taken along", "past salvaged", "summed up"]
+    {
         assert!(quick() || seen.contains_key(what), "{what} never happened: {seen:?}");
     }
 }
