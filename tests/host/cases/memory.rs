@@ -231,6 +231,31 @@ fn words_from_outside_are_not_told_of_themselves_and_mark_who_recalls_them() {
 }
 
 #[test]
+fn a_damaged_memory_is_told_and_hides_no_other() {
+    let kept = ["Lives in Oslo.", "Has two dogs.", "Works at night."];
+    for text in kept {
+        // Other words, another format, and no JSON any more.
+        for (from, to) in [(text, "Lives in Bergen."), ("\"v\":", "\"w\":"), ("{", "")] {
+            let mut page = started(json!({}));
+            kept.iter().for_each(|text| _ = add(&mut page, text));
+            let mut page = page.crash("somebody");
+            let harmed = |row: &str| row.contains(text).then(|| row.replacen(from, to, 1));
+            page.edits(Table::Meta, "memory", |_, row| harmed(row));
+            start(&mut page, json!({}));
+            let listed = texts(&mut page, "memory.list", json!({}));
+            let left: Vec<&str> = kept.into_iter().rev().filter(|other| *other != text).collect();
+            assert_eq!(listed, left, "{from}");
+            let told = page.events.iter().filter(|(_, detail)| detail["code"] == "corrupt").count();
+            assert_eq!(told, 1, "{from}: {:?}", page.events);
+            // What comes now takes no row's place.
+            add(&mut page, "Is called Ann.");
+            assert_eq!(texts(&mut page, "memory.list", json!({})).len(), 3);
+            assert_eq!(page.stored(Table::Meta, "memory").len(), 4);
+        }
+    }
+}
+
+#[test]
 fn memories_belong_to_their_operator() {
     let mut page = started(json!({}));
     add(&mut page, "Lives in Oslo.");
