@@ -46,7 +46,7 @@ export default function (test) {
     assert.ok(asked.length >= 2 * WIRES.length, "the tools were run after the reload too");
   });
 
-  test("summed up after every third turn, by each provider for all others, with a reload in the middle", async (t) => {
+  test("summed up after every third turn, each time by another provider, with a reload in the middle", async (t) => {
     const page = await t.tab();
     const { servers, play, requests, said, summaries } = await conversation(t);
     const order = [...WIRES, ...WIRES];
