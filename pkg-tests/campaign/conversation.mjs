@@ -5,8 +5,9 @@
 // replays byte for byte. What was edited, removed or cleared is as it has to be, and nothing else is touched. Leaves to others: how
 // and when a life ends, and what a change makes of a conversation (`line`).
 import assert from "node:assert/strict";
+import { sumsUp } from "../servers/wires/index.mjs";
 import { CHANGES, Line } from "./line.mjs";
-import { delegated, ending, job, model, reading, sumsUp } from "./model.mjs";
+import { delegated, ending, job, model, reading } from "./model.mjs";
 import { hookedWorkers, hushed, keepShop, lies, moments } from "./page.mjs";
 
 /** How many percent of what is sent at once has a change of the conversation, and how many of these begin with it. */
@@ -83,6 +84,8 @@ export class Conversation {
     if (act === "edit") { const of = draw.of(known); const { id, text, keys } = this.job(this.#steps()); return [{ act, of, message: this.#ids.get(of), id, text, keys }]; }
     // What is made anew does no effect a second time.
     if (act === "regenerate") return [this.job(["look"]), { act, keys: [{ name: "look" }] }];
+    // There is something to sum up then.
+    if (act === "compact") return [this.job(["look"]), { act, keys: [] }];
     if (act === "configure") return [{ act, words: `You keep shop number ${this.begun + 1}.`, keys: [] }];
     return [{ act, keys: [] }];
   }

@@ -3,6 +3,7 @@
 // A message says itself what its run does: `Job j3: charge look+page`. Calls that a plus joins come in one answer. A call
 // names its place in the job (`j3.0`), and so does its effect: what is done twice is seen, also where a model has asked for it twice.
 import { pause, stream } from "../servers/raw.mjs";
+import { sumsUp } from "../servers/wires/index.mjs";
 
 const JOB = /Job (\w+): ?([\w+ ]*)/;
 
@@ -34,9 +35,6 @@ export function reading(body) {
   return found;
 }
 
-/** Whether a request asks to sum up a conversation, and not to answer it. */
-export const sumsUp = (body) => JSON.stringify(body).includes("You sum up a conversation");
-
 /** What a summary says: the jobs that it was made of, so that one that was removed is found in it. */
 const summary = (body) => ["The story so far.", ...[...new Set(JSON.stringify(body).match(/Job \w+(?=:| is done)/g))].map((job) => `${job} is done.`)].join(" ");
 
@@ -46,8 +44,9 @@ export const ending = (id) => `Job ${id} is done, and that is all there is to sa
 /** The script of a route: thinks, calls the next step's tools, or ends the job. `slow`: how long it waits between pieces. */
 export function model(row, slow) {
   let count = 0;
+  const said = (blocks) => stream(row.wire.answer(blocks).flatMap((piece) => [piece, pause(slow)]));
   return (body) => {
-    if (sumsUp(body)) return stream(row.wire.answer([summary(body)]).flatMap((piece) => [piece, pause(slow)]));
+    if (sumsUp(body)) return said([summary(body)]);
     const { id, steps, calls } = reading(body);
     let at = 0;
     const step = steps.find((names) => { if (at >= calls) return true; at += names.split("+").length; return false; });
@@ -55,6 +54,6 @@ export function model(row, slow) {
     const blocks = [{ thinking: `Thought ${count} about ${id}.`, seal: `seal${count}of${id}` }];
     if (step) blocks.push(`Step ${at} of ${id}.`, ...step.split("+").map((name, n) => ({ ...CALLS[name](`${id}.${at + n}`), id: row.id(100 * count + n) })));
     else blocks.push(ending(id));
-    return stream(row.wire.answer(blocks).flatMap((piece) => [piece, pause(slow)]));
+    return said(blocks);
   };
 }

@@ -144,15 +144,12 @@ export function keepShop() {
       hit(`${act} begins`);
       const run = await {
         edit: () => ws.sendMessage(text, { replaces: message }), regenerate: () => ws.regenerate(), switch: () => ws.switchTo(message), remove: () => ws.removeMessage(message),
-        clear: () => ws.clearConversation(), archive: () => ws.sessions.archive("default"), compact: shop.compact, configure: () => ws.sessions.configure("default", { instructions: words }),
+        clear: () => ws.clearConversation(), archive: () => ws.sessions.archive("default"), compact: () => ws.compact(), configure: () => ws.sessions.configure("default", { instructions: words }),
       }[act]();
       note("changed", { act });
       hit(`${act} ends`);
       return ["edit", "regenerate", "compact"].includes(act) ? run : undefined;
     },
-
-    /** Sums up what was said. Where there is nothing yet, or nothing since the last time, that is no fault. */
-    compact: () => ws.compact().catch((error) => { if (error.code !== "message_not_found") throw error; }),
 
     /** What people said in the conversation as it was with this message. */
     said: async (version) => T.plain((await ws.history({ version })).filter(({ role }) => role === "user").map(({ parts }) => parts[0].text)),

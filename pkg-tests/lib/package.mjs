@@ -20,6 +20,9 @@ export async function sh(command, args, options = {}) {
   }
 }
 
+/** Runs a script in this directory that builds an app for its users, and ends. */
+export const builds = (cwd, script) => sh(process.execPath, script, { cwd, env: { ...process.env, NODE_ENV: "production" }, timeout: 90_000 });
+
 /** Packs (unless it is a .tgz already) and installs; gives `{ dir, tgz, manifest, entry }`. */
 export async function installPackage(source) {
   await fs.rm(WORK, { recursive: true, force: true });

@@ -3,10 +3,15 @@
 import http from "node:http";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { modules, ROOT } from "./package.mjs";
+import { modules, ROOT, WORK } from "./package.mjs";
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".css": "text/css",
   ".wasm": "application/wasm", ".json": "application/json", ".map": "application/json", ".svg": "image/svg+xml", ".ts": "text/plain" };
+
+/** Where the site has what the tests have made. */
+const BUILT = "/work/";
+/** The address, on the site, of a file or a folder that the tests have made. */
+export const addressOf = (file) => BUILT + path.relative(WORK, file);
 
 /** The policy that the package promises to work under. */
 export const STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self' http://127.0.0.1:*; "
@@ -19,7 +24,7 @@ export async function site(pkg) {
   const imports = Object.fromEntries(Object.keys(pkg?.manifest.exports ?? {}).filter((e) => /^[^.]*(\.json)?$/.test(e.slice(1)))
     .map((e) => [e.replace(/^\./, "lodger"), `/lodger/${pkg.entry(e)}`]));
   const pages = new Map();
-  const roots = [["/lodger/", pkg?.dir], ["/modules/", pkg?.dir], ["/consumers/", path.join(ROOT, "consumers")], ["/work/", path.join(ROOT, ".work")], ["/", path.join(ROOT, "pages")]];
+  const roots = [["/lodger/", pkg?.dir], ["/modules/", pkg?.dir], ["/consumers/", path.join(ROOT, "consumers")], [BUILT, WORK], ["/", path.join(ROOT, "pages")]];
 
   const server = http.createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://x");

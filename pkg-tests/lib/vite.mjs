@@ -3,14 +3,13 @@
 // their own, and this process says "development".
 import path from "node:path";
 import { createServer, preview } from "vite";
-import { ROOT, sh } from "./package.mjs";
+import { builds, ROOT } from "./package.mjs";
 
 process.env.NODE_ENV = "development";
 
 /** Builds the app in this directory, with a plugin by its name, and `#` with that of its export where it is not the default; gives where it is. */
 export async function viteBuilt(dir, { base = "./", plugin } = {}) {
-  const script = [path.join(ROOT, "lib", "vite-build.mjs"), dir, base, ...(plugin ? [plugin] : [])];
-  await sh(process.execPath, script, { cwd: ROOT, env: { ...process.env, NODE_ENV: "production" }, timeout: 90_000 });
+  await builds(dir, [path.join(ROOT, "lib", "vite-build.mjs"), dir, base, ...(plugin ? [plugin] : [])]);
   return path.join(dir, "dist");
 }
 
@@ -20,14 +19,14 @@ export async function viteServed(t, root, config) {
   const server = await createServer({ root, cacheDir: path.join(root, ".vite"), configFile: false, logLevel: "error", ...config, server: { port: 0, host: "127.0.0.1" } });
   await server.listen();
   t.after(() => server.close());
-  return addressOf(server);
+  return origin(server);
 }
 
 /** What was built in this directory, as Vite shows it; gives its address. */
 export async function vitePreviewed(t, root) {
   const server = await preview({ root, configFile: false, logLevel: "error", preview: { port: 0, host: "127.0.0.1" } });
   t.after(() => new Promise((done) => server.httpServer.close(done)));
-  return addressOf(server);
+  return origin(server);
 }
 
-const addressOf = ({ httpServer }) => `http://127.0.0.1:${httpServer.address().port}`;
+const origin = ({ httpServer }) => `http://127.0.0.1:${httpServer.address().port}`;

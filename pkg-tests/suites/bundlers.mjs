@@ -9,6 +9,7 @@ import path from "node:path";
 import { extended } from "../lib/browser.mjs";
 import { launch as puppet } from "../lib/puppets.mjs";
 import { consumer, exists, files, ROOT, sh, WORK } from "../lib/package.mjs";
+import { addressOf } from "../lib/site.mjs";
 import { message } from "../servers/sse.mjs";
 
 const bin = (name) => path.join(ROOT, "node_modules", ".bin", name);
@@ -199,7 +200,7 @@ export default function (test) {
     test(`${name}: in the page and in a worker`, async (t) => {
       const out = path.join(await built(t, name, how), how.out ?? "dist");
       const { site } = t.env;
-      const root = `/work/${path.relative(WORK, out)}/`;
+      const root = `${addressOf(out)}/`;
       const names = await namesOf(t.env.pkg);
       for (const [page, host, early] of await pagesOf(out, how)) {
         const [before, route] = [site.asked.length, await t.raw(...sale())];

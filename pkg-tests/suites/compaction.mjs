@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { onBothHosts, open, openIn } from "../lib/tabs.mjs";
 import { plain } from "../servers/raw.mjs";
-import { WIRES } from "../servers/wires/index.mjs";
+import { sumsUp, WIRES } from "../servers/wires/index.mjs";
 
 export default function (test) {
   onBothHosts(test, (on) => { for (const row of WIRES) goesOn(on, row); byHand(on); tooLong(on); });
@@ -14,7 +14,6 @@ const WINDOW = 2_500;
 const BYTES = 16;
 const TURNS = 9;
 
-const isSummary = ({ text }) => text.includes("You sum up a conversation");
 const models = (row) => ({ [row.kind]: { [row.model]: { context: WINDOW, output: 400 } } });
 const words = (what, bytes) => `${what} `.repeat(Math.ceil(bytes / (what.length + 1)));
 
@@ -22,8 +21,7 @@ const words = (what, bytes) => `${what} `.repeat(Math.ceil(bytes / (what.length 
 async function server(t, row, { answer = () => words("answer", 2_500) } = {}) {
   let calls = 0;
   const route = await t.wire(row, (body) => {
-    const text = JSON.stringify(body);
-    if (isSummary({ text })) return row.wire.answer(["The story so far."]);
+    if (sumsUp(body)) return row.wire.answer(["The story so far."]);
     const last = (body.messages ?? body.input).at(-1);
     const isResult = JSON.stringify(last).includes("number ");
     return row.wire.answer(isResult ? [answer()] : [{ tool: "read", args: {}, id: row.id(++calls) }]);
@@ -61,7 +59,7 @@ function goesOn(on, row) {
     assert.deepEqual(route.violations, []);
     const sizes = route.requests.map(({ text }) => text.length);
     assert.ok(Math.max(...sizes) <= WINDOW * BYTES, `a request of ${Math.max(...sizes)} bytes`);
-    const summaries = route.requests.filter(isSummary);
+    const summaries = route.requests.filter(({ json }) => sumsUp(json));
     assert.ok(summaries.length > 0, "nothing was summed up");
     assert.match(route.requests.at(-1).text, /The story so far\./);
     const { history, context } = await page.evaluate(async () => T.plain({ history: await ws.history(), context: ws.view().getSnapshot().context }));
@@ -77,7 +75,7 @@ function goesOn(on, row) {
 export function byHand(on) {
   on("it is summed up by hand, and another tab sees the mark", async (t, host) => {
     const [row] = WIRES;
-    const route = await t.wire(row, (body) => row.wire.answer([isSummary({ text: JSON.stringify(body) }) ? "In short." : "Fine."]));
+    const route = await t.wire(row, (body) => row.wire.answer([sumsUp(body) ? "In short." : "Fine."]));
     const a = await open(t, host, { pageTools: false });
     await start(a, row, route, { models: undefined });
     const empty = await a.evaluate(() => ws.compact().then(() => null, ({ code }) => code));
@@ -111,7 +109,7 @@ function tooLong(on) {
     const route = await t.wire(row, (body) => {
       const text = JSON.stringify(body);
       if (text.length > MOST) return refusal;
-      return row.wire.answer([isSummary({ text }) ? "In short." : words("answer", 1_500)]);
+      return row.wire.answer([sumsUp(body) ? "In short." : words("answer", 1_500)]);
     });
     const page = await open(t, host, { pageTools: false });
     // Nobody knows this model's window.

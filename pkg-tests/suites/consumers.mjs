@@ -5,7 +5,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { consumer, files, ROOT, sh, WORK } from "../lib/package.mjs";
 import { anchors, links } from "../lib/pages.mjs";
-import { STRICT_CSP } from "../lib/site.mjs";
+import { addressOf, STRICT_CSP } from "../lib/site.mjs";
 import { viteBuilt, vitePreviewed, viteServed } from "../lib/vite.mjs";
 import { mcp } from "../servers/mcp.mjs";
 import { message } from "../servers/sse.mjs";
@@ -331,7 +331,7 @@ async function built(t, name, plugin) {
   const began = performance.now();
   const out = await viteBuilt(await consumer(t.env.pkg, name), { plugin });
   t.note(`built in ${((performance.now() - began) / 1000).toFixed(1)} s`);
-  return `/work/${path.relative(WORK, out)}/index.html`;
+  return `${addressOf(out)}/index.html`;
 }
 
 /** Waits until these are the messages of the page, in their words, and this is its status. */

@@ -1,7 +1,7 @@
 // One conversation that changes its provider on every turn, over real HTTP: each server judges each request by its own
 // strict rules. And thinking with what proves or seals it goes back only to whom it came from.
 import assert from "node:assert/strict";
-import { WIRES } from "../servers/wires/index.mjs";
+import { sumsUp, WIRES } from "../servers/wires/index.mjs";
 
 export default function (test) {
   test("two rounds of all providers, with thinking and tools, and a reload in the middle", async (t) => {
@@ -133,7 +133,7 @@ async function conversation(t) {
     let n = 0;
     servers.set(row, await t.wire(row, (body, _, record) => {
       const { turn } = play;
-      if (record.text.includes("You sum up a conversation")) {
+      if (sumsUp(body)) {
         summaries.push({ turn, text: record.text });
         return row.wire.answer([{ thinking: `Summing ${turn} up`, seal: `sealsof${turn}` }, `Summary ${turn} by ${row.name}.`]);
       }

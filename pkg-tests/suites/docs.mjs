@@ -11,8 +11,9 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import ts from "typescript";
 import { extended } from "../lib/browser.mjs";
-import { consumer, exists, ROOT, sh, WORK } from "../lib/package.mjs";
+import { builds, consumer, exists, ROOT, sh } from "../lib/package.mjs";
 import { blocks, pages, prose, REPOSITORY } from "../lib/pages.mjs";
+import { addressOf } from "../lib/site.mjs";
 import { viteBuilt } from "../lib/vite.mjs";
 import { mcp } from "../servers/mcp.mjs";
 import { standIns } from "../servers/standins.mjs";
@@ -52,7 +53,7 @@ function viteBy(plugin) {
 
 function built(...script) {
   return async (dir) => {
-    await sh(process.execPath, script, { cwd: dir, env: { ...process.env, NODE_ENV: "production" }, timeout: 90_000 });
+    await builds(dir, script);
     return path.join(dir, "dist");
   };
 }
@@ -60,7 +61,7 @@ function built(...script) {
 /** A tab on the page that was built. */
 function tab(t, out, query = "") {
   t.env.site.serve("/favicon.ico", "", {}, "image/x-icon");
-  return t.tab({ path: `/work/${path.relative(WORK, out)}/index.html${query}`, wait: false });
+  return t.tab({ path: `${addressOf(out)}/index.html${query}`, wait: false });
 }
 
 /** The same page as that of an extension. */

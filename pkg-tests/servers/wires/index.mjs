@@ -44,3 +44,6 @@ export const WIRES = [
   row("openai-compatible", chat({ more: ["thinking"], ids: PLAIN, thinking: "reasoning_content", needed: true }), { preset: "deepseek", id: (n) => `functions.get:${n}` }),
   row("openai-compatible", chat({ streamOptions: false, more: ["random_seed", "safe_prompt", "prompt_mode"], ids: /^[a-zA-Z0-9]{9}$/, thinking: "parts", bridge: true }), { preset: "mistral", id: (n) => `m${n}`.padEnd(9, "0") }),
 ];
+
+/** Whether a request, of any wire, asks to sum up a conversation, and not to answer it. */
+export const sumsUp = (body) => JSON.stringify(body).includes("You sum up a conversation");

@@ -223,7 +223,7 @@ impl Runner {
         enter(Room::Compaction);
         let options = config.compaction.clone().unwrap_or_default();
         let usable = fill.usable.unwrap_or(fill.used) >> fill.tries;
-        // Where nobody knows the window, the model has taken all of this just now.
+        // How many tokens are summed up. Without a known window, as many as the last request had, because its model took them.
         let taken = fill.usable.unwrap_or(fill.all.max(SMALL)) >> fill.tries;
         let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
         let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else {
