@@ -9,6 +9,8 @@ import { late } from "../protocol/error.js";
 
 /** A message of more parts is told of once a task, not once a piece: each snapshot that somebody takes copies their list. */
 const MANY = 1000;
+/** How many messages are asked for at once of those before the first. */
+const PAGE = 100;
 const EMPTY = Object.freeze([]);
 const OPEN = ["receiving", "waiting", "started"];
 const isRecord = (value) => value !== null && typeof value === "object";
@@ -95,12 +97,21 @@ export class SessionView extends Store {
   // What was made since the last snapshot and may therefore still be changed in place.
   #fresh = new Set();
   #copied = 0; // how many parts the last copied list had
+  #earlier = false; // there are messages before the first
+  #loading = false;
+  #load; // what asks for the messages before one
   #arguments; // what reads those that are not whole
+
+  /** @param {(before: string, limit: number) => Promise<object[]>} load */
+  constructor(load) {
+    super();
+    this.#load = load;
+  }
 
   make() {
     const { status, error, context, permissions = EMPTY, queue = EMPTY } = this.#state;
     this.#fresh.clear();
-    return { status, messages: this.#messages, permissions, queue, holder: this.#holder, ...(error && { error }), ...(context && { context }) };
+    return { status, messages: this.#messages, permissions, queue, holder: this.#holder, ...(this.#earlier && { earlier: true }), ...(error && { error }), ...(context && { context }) };
   }
 
   soon(tell) {
@@ -108,10 +119,46 @@ export class SessionView extends Store {
     else super.soon(tell);
   }
 
-  history(messages) {
+  /** The conversation; `later`: without its first messages, of which those that are known stay. */
+  history(messages, later = false) {
     const known = (message) => this.#messages[this.#index.get(message.id)];
-    const next = messages.map((message) => share(known(message), this.#argued(message)));
-    if (next.length === this.#messages.length && next.every((message, i) => message === this.#messages[i])) return;
+    const kept = (later && this.#index.get(messages[0]?.id)) || 0;
+    const earlier = later && (this.#earlier || !kept);
+    const next = [...this.#messages.slice(0, kept), ...messages.map((message) => share(known(message), this.#argued(message)))];
+    this.#show(next, earlier);
+    if (earlier) this.#loadEarlier();
+  }
+
+  /** Asks for what comes before, page by page, and shows each time as much more as is shown. */
+  async #loadEarlier() {
+    if (this.#loading) return;
+    this.#loading = true;
+    try {
+      while (this.#earlier) await this.#loadMore(this.#messages[0].id);
+    } catch {
+      // What is told next of the conversation begins again.
+    }
+    this.#loading = false;
+  }
+
+  async #loadMore(first) {
+    const pages = [];
+    let length = 0;
+    let more = true;
+    while (more && length < this.#messages.length) {
+      const page = await this.#load(pages.at(-1)?.[0].id ?? first, PAGE);
+      // Another conversation was told meanwhile, or another part of it.
+      if (this.#messages[0]?.id !== first) return;
+      more = page.length === PAGE;
+      length += page.length;
+      if (page.length) pages.push(page);
+    }
+    this.#show([...pages.reverse().flat(), ...this.#messages], more);
+  }
+
+  #show(next, earlier) {
+    if (earlier === this.#earlier && next.length === this.#messages.length && next.every((message, i) => message === this.#messages[i])) return;
+    this.#earlier = earlier;
     this.#messages = next;
     this.#fresh.add(next);
     this.#index = new Map(next.map(({ id }, i) => [id, i]));

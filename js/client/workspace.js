@@ -261,7 +261,7 @@ export class Workspace extends EventTarget {
   view(sessionId = "default") {
     let entry = this.#views.get(sessionId);
     if (!entry) {
-      const view = new SessionView();
+      const view = new SessionView((before, limit) => this.#command("history", { sessionId, before, limit }));
       view.holder(this.#holder);
       const subscribe = (listener) => {
         const end = view.subscribe(listener);
@@ -786,6 +786,8 @@ export class Workspace extends EventTarget {
         return void this.#tellLoss(JSON.parse(message.json)).catch(() => {});
       case "history":
         return this.#views.get(message.sessionId)?.view.history(JSON.parse(message.json));
+      case "later":
+        return this.#views.get(message.sessionId)?.view.history(JSON.parse(message.json), true);
       case "message":
         return this.#views.get(message.sessionId)?.view.message(JSON.parse(message.json), message.from);
       case "gone":

@@ -1,4 +1,5 @@
-// A year of daily use: 36,500 plain runs, once all in `default`, which is cleared every hundred, once over 1,000 sessions.
+// A year of daily use: 36,500 plain runs, once all in `default`, which is cleared every hundred, once over 1,000 sessions, and once in
+// one conversation that is never cleared and goes through a window of 8,000 tokens.
 // What a start, the first prompt, a list, the memory and the disk cost then, beside a workspace in which nothing was said.
 //
 // Decides how the year is filled and what counts. Each figure is of a page that was just loaded. The filled profiles are
@@ -38,8 +39,12 @@ const SHORT = [1, 10, 30];
 /** The same whatever the server's port is, because what is stored belongs to an origin. */
 const ORIGIN = "http://year.localhost";
 const EMPTY = "empty";
-const FILLED = ["default", "sessions"];
-const KINDS = { [EMPTY]: "default", default: "default", sessions: `session-${SESSIONS - 1}` };
+const COMPACTED = "compacted";
+const FILLED = ["default", "sessions", COMPACTED];
+const KINDS = { [EMPTY]: "default", default: "default", sessions: `session-${SESSIONS - 1}`, [COMPACTED]: "default" };
+/** What makes conversations be summed up: the window of their model. Its page is loaded anew after so many runs. */
+const MODELS = { custom: { bench: { context: 8_000, output: 1_000 } } };
+const RELOADED = 500;
 /** Tables whose rows are written anew with each commit, and are no cost of a run. */
 const APART = ["heads", "drafts"];
 /** The yardstick: so many rows of so many characters, and how many ms they take on the machine of the goals. */
@@ -76,7 +81,7 @@ async function measure(profiles) {
 
 /** The profiles of this package, filled where that was not done before. */
 async function filled() {
-  const hash = crypto.createHash("sha256").update([RUNS, SESSIONS, CLEARED, fillDefault, fillSessions, begin, standIn].join());
+  const hash = crypto.createHash("sha256").update([RUNS, SESSIONS, CLEARED, fillDefault, fillSessions, fillCompacted, begin, standIn, JSON.stringify(MODELS)].join());
   for await (const file of files(pkg.dir)) hash.update(await fs.readFile(file));
   const dir = path.join(KEPT, hash.digest("hex").slice(0, 16));
   if (await exists(path.join(dir, "whole"))) return dir;
@@ -84,7 +89,7 @@ async function filled() {
   const fill = async (kind, work, parts) => {
     const context = await browse(path.join(dir, kind));
     await inTab(context, async (tab) => {
-      await tab.evaluate(begin);
+      await tab.evaluate(begin, { models: kind === COMPACTED ? MODELS : undefined });
       for (const [n, part] of parts.entries()) {
         await tab.evaluate(work, part);
         if (n % 10 === 9) console.error(`a year, ${kind}: ${n + 1} of ${parts.length} parts`);
@@ -96,6 +101,7 @@ async function filled() {
   const parts = (count, size, of) => Array.from({ length: Math.ceil(count / size) }, (_, n) => of(n * size, Math.min(count, (n + 1) * size)));
   const share = (session) => Math.floor((session * RUNS) / SESSIONS);
   await Promise.all([
+    fill(COMPACTED, fillCompacted, parts(RUNS, RELOADED, (from, until) => ({ from, until, models: MODELS }))),
     fill("default", fillDefault, parts(RUNS, CLEARED, (from, until) => ({ from, until }))),
     fill("sessions", fillSessions, parts(SESSIONS, BESIDE, (from, until) => Array.from({ length: until - from }, (_, n) => ({ id: from + n, from: share(from + n), until: share(from + n + 1) })))),
   ]);
@@ -104,7 +110,7 @@ async function filled() {
 }
 
 /** In a page: a workspace whose model answers at once, and what is said in it. No two texts are alike. */
-async function begin(name = "year") {
+async function begin({ name = "year", models } = {}) {
   const words = "a day of work asks for small things and the answer to each of them is short, plain and soon forgotten again".split(" ");
   const text = (seed, length) => { let made = `${seed}`; for (let n = seed; made.length < length; n = (n * 31 + 17) % 1_000_003) made += ` ${words[n % words.length]}`; return made.slice(0, length); };
   globalThis.question = (n) => text(n, 40);
@@ -112,7 +118,7 @@ async function begin(name = "year") {
   async function* stream() { yield text(++answers * 7, 90); }
   globalThis.provider = { kind: "custom", model: "bench", stream };
   globalThis.ws = await lodger.openWorkspace(name);
-  await ws.startAgent({ provider });
+  await ws.startAgent({ provider, models });
   /** To the end of a run. */
   globalThis.asked = async ({ runId }) => {
     const { status, error } = await ws.wait(runId);
@@ -124,6 +130,13 @@ async function begin(name = "year") {
 async function fillDefault({ from, until }) {
   if (from) await ws.clearConversation();
   for (let n = from; n < until; n++) await asked(await ws.sendMessage(question(n)));
+}
+
+/** In a page: some runs of a conversation that goes on and on. Another agent goes on with the next. */
+async function fillCompacted({ from, until, models }) {
+  for (let n = from; n < until; n++) await asked(await ws.sendMessage(question(n)));
+  await ws.stopAgent();
+  await ws.startAgent({ provider, models });
 }
 
 /** In a page: some sessions, beside each other. */
@@ -194,10 +207,10 @@ function count() {
 
 /** What each step of a visit does, in a page; gives its time on the wall and what it has read. */
 const STEPS = {
-  start: ([name]) => timed(async () => {
+  start: ([name, , models]) => timed(async () => {
     globalThis.ws = await lodger.openWorkspace(name);
     async function* stream() { yield "A short answer."; }
-    await ws.startAgent({ provider: { kind: "custom", model: "bench", stream } });
+    await ws.startAgent({ provider: { kind: "custom", model: "bench", stream }, models });
   }),
   prompt: ([, id]) => timed(async () => {
     const text = "Is anything left to do today?";
@@ -215,7 +228,7 @@ const STEPS = {
 async function visit(context, kind, ...before) {
   const name = kind === EMPTY ? `empty-${++untouchedOnes}` : "year";
   if (kind === EMPTY) await inTab(context, (tab) => tab.evaluate(untouched, name));
-  return inTab(context, (tab) => visited(context, tab, [name, KINDS[kind]]), ...before);
+  return inTab(context, (tab) => visited(context, tab, [name, KINDS[kind], kind === COMPACTED ? MODELS : undefined]), ...before);
 }
 
 async function visited(context, tab, of) {
@@ -338,7 +351,7 @@ async function weigh([name, each]) {
 
 /** What a plain run stores, by kind of entry, and how much of it is there after clearing. */
 async function stored(tab) {
-  await tab.evaluate(begin, "bytes");
+  await tab.evaluate(begin, { name: "bytes" });
   const run = (from, until) => tab.evaluate(async ({ from, until }) => { for (let n = from; n < until; n++) await asked(await ws.sendMessage(question(n))); }, { from, until });
   const kinds = async (name = "bytes") => {
     const journal = await tab.evaluate(async () => (await ws.sessions.journal("default")).map(({ seq, type, what }) => [seq, what ? `${type} ${what}` : type]));
@@ -364,7 +377,7 @@ async function stored(tab) {
   await tab.evaluate(async () => { await ws.stopAgent(); await ws.close(); });
   const short = [];
   for (const runs of SHORT) {
-    await tab.evaluate(begin, `short-${runs}`);
+    await tab.evaluate(begin, { name: `short-${runs}` });
     await run(0, runs);
     const whole = total(await kinds(`short-${runs}`));
     await tab.evaluate(() => ws.clearConversation());
@@ -389,7 +402,7 @@ function goals({ visits, list, disk, bytes }) {
   const paced = (time, { yard }) => (time * YARD) / yard;
   const over = (kind) => paced(visits[kind].start.wall - visits[EMPTY].start.wall, visits);
   const all = [];
-  for (const [kind, title] of [["default", "all in default"], ["sessions", "over 1,000 sessions"]]) {
+  for (const [kind, title] of [["default", "all in default"], ["sessions", "over 1,000 sessions"], [COMPACTED, "in one conversation that is summed up"]]) {
     all.push(
       [`a year ${title}: a start takes at most 150 ms more than of an empty workspace`, over(kind), 150],
       [`a year ${title}: the first prompt takes at most 100 ms of the main thread`, paced(visits[kind].prompt.cpu, visits), 100],
@@ -404,7 +417,7 @@ function goals({ visits, list, disk, bytes }) {
 function report({ runs, visits, list, disk, bytes }) {
   const kinds = Object.keys(KINDS);
   const line = (title, of, digits = 1) => console.log(`  ${title.padEnd(52)}${kinds.map((kind) => { const value = of(kind); return (value === undefined ? "" : value.toFixed(digits)).padStart(14); }).join("")}`);
-  console.log(`${`${runs.toLocaleString("en")} plain runs`.padEnd(54)}${["an empty one", "in default", "1,000 sessions"].map((title) => title.padStart(14)).join("")}`);
+  console.log(`${`${runs.toLocaleString("en")} plain runs`.padEnd(54)}${["an empty one", "in default", "1,000 sessions", "summed up"].map((title) => title.padStart(14)).join("")}`);
   line("a start, ms", (kind) => visits[kind].start.wall);
   line("  of the main thread", (kind) => visits[kind].start.cpu);
   line("  rows that it reads", (kind) => visits[kind].start.rows, 0);

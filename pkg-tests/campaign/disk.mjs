@@ -25,15 +25,19 @@ export function disk(test, { seed, count, first = 1, counts }) {
       const small = way === "a small disk" ? mounted(t) : undefined;
       const kept = profile(t, small?.dir);
       const conversation = await new Conversation(t, { draw, row: WIRES[number % WIRES.length], host }).ready();
+      t.at = "the start of its browser";
       await kept.life(async (page) => {
+        t.at = "its first messages";
         await conversation.open(page);
         const room = small ?? await quota(page, t.env.site.url);
         await page.evaluate((steps) => shop.send(steps), conversation.next());
         const left = (200 + draw(800)) * KB;
         await room.leave(left);
+        t.at = `the filling, of ${Math.round(left / KB)} KB`;
         const full = await conversation.fill(page, 40 + draw(60));
         t.note(`${Math.round(left / KB)} KB left: ${JSON.stringify(full)}`);
         assert.equal(full.code, "quota_exceeded", `told by ${JSON.stringify(full)}`);
+        t.at = "what comes after it";
         await room.free();
         await conversation.restart(page);
         await conversation.settle(page);

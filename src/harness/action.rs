@@ -372,8 +372,8 @@ pub enum Notice {
     Event(&'static str, String),
     /// What the workspace had stored was lost: `{ at, since? }`.
     Lost(String),
-    /// A session's whole conversation.
-    History(String, String),
+    /// A session's conversation; whether there are messages before these.
+    History(String, String, bool),
     /// A message that is new or has changed: its session, the number of the first part that is told, and the
     /// message with its parts from there on.
     Message(String, usize, String),

@@ -70,6 +70,8 @@ impl Harness {
             tail: None,
             from: None,
             until: None,
+            window: None,
+            all: false,
             whole: false,
             in_part: false,
             sought: false,
@@ -103,6 +105,14 @@ impl Harness {
                 self.reads.look_at_stored_end(&mut self.core, waiting());
                 return Ok(None);
             }
+            if self.core.is_earlier(request, &session) {
+                self.reads.look_at(&mut self.core, waiting());
+                return Ok(None);
+            }
+            if self.core.reaches_back(request, &session) {
+                self.reads.look_at_all(&mut self.core, waiting());
+                return Ok(None);
+            }
             return Ok(Some(session));
         }
         match need {
@@ -131,6 +141,10 @@ impl Harness {
         self.core.must_own(&waiting.request, &waiting.session)?;
         if self.runner.waits_for_a_key(&self.core, &waiting.request) {
             self.deferred.push((self.core.now, waiting.input()));
+            return Ok(());
+        }
+        if self.core.reaches_back(&waiting.request, &waiting.session) {
+            self.reads.look_at_all(&mut self.core, waiting);
             return Ok(());
         }
         let Waiting { command, session, request, fresh, .. } = waiting;

@@ -50,7 +50,27 @@ impl Harness {
 
     /// Whether a command only reads of a run that the session at hand does not know.
     fn has_forgotten(&self, waiting: &Waiting) -> bool {
-        waiting.request.need() == Need::Read && self.is_strange(waiting)
+        let is_earlier = || self.core.is_earlier(&waiting.request, &waiting.session);
+        waiting.request.need() == Need::Read && (self.is_strange(waiting) || is_earlier())
+    }
+
+    /// All of a session was read that is at hand without its first runs: it has them from here on.
+    fn all_came(&mut self, waiting: Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+        let session = &waiting.session;
+        let whole = load(session, &self.core, stored).inspect_err(|error| {
+            if error.code == Code::Corrupt {
+                stored.set_aside(&mut self.core, session, error);
+            }
+        })?;
+        if !self.core.has_all(whole) {
+            // More was written meanwhile.
+            self.reads.look_at_all(&mut self.core, waiting);
+            return Ok(());
+        }
+        if self.core.sessions.is_watched(session) {
+            self.runner.calls.tell_history(&mut self.core, session);
+        }
+        self.dispatch_waiting(waiting)
     }
 
     /// Nothing is stored of the session that a command would read.
@@ -81,6 +101,8 @@ impl Harness {
             tail: None,
             from: None,
             until: None,
+            window: None,
+            all: false,
             whole: false,
             in_part: false,
             sought: true,
@@ -195,13 +217,20 @@ impl Harness {
             Source::End if self.core.sessions.has(&waiting.session) => {
                 return stored.answer_status(&mut self.core, &waiting, signatures);
             }
+            Source::Fold if waiting.all && self.core.sessions.has(&waiting.session) => {
+                return self.all_came(waiting, &stored);
+            }
             Source::Fold if self.core.sessions.has(&waiting.session) && !self.has_forgotten(&waiting) => {
                 return self.dispatch_waiting(waiting);
             }
             Source::End | Source::Fold => {}
         }
         let in_part = match &waiting.tail {
-            None => stored.lacks_the_past() || stored.is_open(&self.core, &waiting.session),
+            None => {
+                stored.lacks_the_past()
+                    || stored.is_open(&self.core, &waiting.session)
+                    || stored.misses_the_rest(&self.core, &waiting.session)
+            }
             Some(tail) => tail.seq == 0 && stored.is_open(&self.core, &waiting.session),
         };
         if in_part && !waiting.whole {

@@ -37,7 +37,7 @@ impl Harness {
             rows.iter().all(Vec::is_empty) && self.core.integrity(session) != Integrity::Tampered
         };
         match after {
-            After::Epoch | After::Account { .. } => false,
+            After::Epoch | After::Account { .. } | After::Head(_) => false,
             After::Find(_) => rows.iter().all(Vec::is_empty),
             After::Load { sessions, .. } if !sessions.iter().any(|id| id == DEFAULT_SESSION) => true,
             After::Around | After::Load { .. } => !(self.holding.runs_next() && is_new(DEFAULT_SESSION)),
@@ -61,6 +61,7 @@ impl Harness {
             }
             After::Load { sessions, .. } => self.begin_first(&sessions),
             After::Find(waiting) => self.found(*waiting, rows),
+            After::Head(waiting) => self.reads.head_came(&mut self.core, *waiting, rows),
             After::Look(waiting) => {
                 let command = waiting.command;
                 if let Err(error) = self.look_at_nothing(*waiting) {
@@ -97,7 +98,7 @@ impl Harness {
         after.judge(&mut self.core, &rows, signatures);
         match after {
             // They are for no room.
-            After::Epoch | After::Account { .. } => {}
+            After::Epoch | After::Account { .. } | After::Head(_) => {}
             After::Find(waiting) => self.seek(*waiting),
             After::Seek { waiting, rest } => {
                 self.seek_on(*waiting, rest, rows.into_iter().next().unwrap_or_default())
@@ -152,7 +153,10 @@ impl Harness {
                 self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.clone())
             }
             After::Account { .. } => {}
-            After::Look(waiting) | After::Find(waiting) | After::Seek { waiting, .. } => {
+            After::Look(waiting)
+            | After::Head(waiting)
+            | After::Find(waiting)
+            | After::Seek { waiting, .. } => {
                 self.core.reply_now(waiting.command, Err(error.clone()))
             }
             After::List { command, .. } | After::Active { command, .. } | After::Arrived { command } => {

@@ -67,7 +67,8 @@ impl Harness {
             Some(Aim::Sweep) => return self.load(Vec::new(), files, &[], &[]),
             _ => {}
         }
-        self.reads.load(&mut self.core, sessions, files);
+        let goes_on = self.holding.runs_next();
+        self.reads.load(&mut self.core, sessions, files, Vec::new(), goes_on);
     }
 
     pub(in crate::harness) fn load(
@@ -81,11 +82,14 @@ impl Harness {
         let in_part = read.clone().filter(|(id, _)| !whole.contains(id));
         let lacks = in_part.filter(|(id, rows)| {
             let stored = Stored::of(rows);
-            stored.lacks_the_past() || stored.is_open(&self.core, id)
+            stored.lacks_the_past()
+                || stored.is_open(&self.core, id)
+                || stored.misses_the_rest(&self.core, id)
         });
         let lacking = lacks.map(|(id, _)| id.clone()).list();
         if !lacking.is_empty() {
-            return self.reads.load_again(&mut self.core, sessions, files, lacking);
+            let goes_on = self.holding.runs_next();
+            return self.reads.load(&mut self.core, sessions, files, lacking, goes_on);
         }
         let mut damaged = Vec::new();
         for (session, rows) in read {

@@ -33,6 +33,11 @@ pub fn checkpoint_key(session: &str) -> Key {
     vec![session.into(), CHECKPOINT.into()]
 }
 
+/// The key of the checkpoint of its window. It lies below the other: both are read at once.
+pub fn window_key(session: &str) -> Key {
+    vec![session.into(), CHECKPOINT.into(), "window".into()]
+}
+
 /// What reads the rows of a session that no pack holds.
 pub fn loose(session: &str) -> Read {
     Read::all(Table::Entries, vec![session.into()]).within(Some(1), None)

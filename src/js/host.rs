@@ -184,8 +184,9 @@ pub(super) fn tell(client: &Function, deliver: &Deliver<'_>) {
             Notice::Tools(json) => return convert::tell_text(client, "tools", json),
             Notice::Lost(json) => return convert::tell_text(client, "lost", json),
             Notice::Event(name, json) => return convert::tell_event(client, name, json),
-            Notice::History(session, json) => {
-                return convert::tell_session(client, "history", session, json);
+            Notice::History(session, json, goes_on) => {
+                let kind = if *goes_on { "later" } else { "history" };
+                return convert::tell_session(client, kind, session, json);
             }
             Notice::View(session, json) => return convert::tell_session(client, "view", session, json),
             Notice::Message(session, from, json) => {

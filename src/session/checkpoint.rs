@@ -3,8 +3,8 @@
 //! A session is read from its checkpoint on, so that it costs what its conversation holds now, not what was ever said in it.
 //!
 //! Decides at which places there can be a checkpoint and what is in it. Promises: a session that goes on from its checkpoint
-//! is the one that all of its rows give, but for the ends of runs that were over long before. It has no word of a
-//! conversation. What the fold knows more of, and no checkpoint has, keeps one from being made. Leaves to others: when it is
+//! is the one that all of its rows give, but for the ends of runs that were over long before. One where the conversation
+//! is empty has no word of it; `earlier` has the other kind. What the fold knows more of, and no checkpoint has, keeps one from being made. Leaves to others: when it is
 //! written and whether it can be believed (`harness/`).
 
 use super::keeping::Keeping;
@@ -27,7 +27,7 @@ const FORMAT: u64 = 1;
 const END: &str = ",\"v\":1}";
 
 /// How many ends of runs a checkpoint keeps: the newest.
-const ENDS: usize = 64;
+pub(super) const ENDS: usize = 64;
 
 /// A checkpoint as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,9 +51,9 @@ impl Checkpoint {
         sha256(&[&self.text])
     }
 
-    /// Whether it is the one that a head names, and of this format.
-    pub fn is_named_by(text: &str, head: &Value) -> bool {
-        let sum = head.get("checkpoint").and_then(|named| named.get("sum")?.as_str());
+    /// Whether it is the one that a head names under this member, and of this format.
+    pub fn is_named_by(text: &str, head: &Value, member: &str) -> bool {
+        let sum = head.get(member).and_then(|named| named.get("sum")?.as_str());
         text.ends_with(END) && sum.is_some_and(|sum| sum == sha256(&[text]))
     }
 }
@@ -74,6 +74,7 @@ impl Session {
     pub fn checkpoint(&self) -> Option<Checkpoint> {
         enter(Room::Past);
         let is_bare = self.all_runs().next().is_none()
+            && self.earlier.is_none()
             && self.grants.is_empty()
             && self.queue.is_empty()
             && self.outside.is_empty()
@@ -84,8 +85,14 @@ impl Session {
         if !is_bare {
             return None;
         }
-        let text = Object::new()
-            .number("v", FORMAT)
+        let text = self.members(keeping).json();
+        Some(Checkpoint { seq: self.seq, hash: self.hash.clone(), text })
+    }
+
+    /// What every checkpoint says.
+    pub(super) fn members(&self, keeping: Value) -> Object {
+        let mut of = Object::new();
+        of.number("v", FORMAT)
             .number("seq", self.seq)
             .text("hash", &self.hash)
             .text("mark", &self.mark)
@@ -98,29 +105,16 @@ impl Session {
             .number("importedAt", self.imported_at)
             .number("copiedAt", self.copied_at)
             .value("ends", self.ends())
-            .value("keeping", keeping)
-            .json();
-        Some(Checkpoint { seq: self.seq, hash: self.hash.clone(), text })
+            .value("keeping", keeping);
+        of
     }
 
-    /// The newest ends of runs: `[id, startedAt, begun, at, outcome, code]`.
+    /// The newest ends of runs.
     fn ends(&self) -> Value {
         let ended = self.past.iter().filter_map(|(id, past)| Some((id, past, past.ended.as_ref()?))).list();
         let mut ends = sorted(ended, |(_, _, ended)| ended.at);
-        let old = ends.len().saturating_sub(ENDS);
-        let told = ends.drain(..).skip(old).map(|(id, past, ended)| {
-            let code = ended.error.as_ref().map(|error| error.code.as_str());
-            let (outcome, begun) = (ended.outcome.as_str(), past.begun.into());
-            Value::Array(vec![
-                id.into(),
-                past.started_at.into(),
-                begun,
-                ended.at.into(),
-                outcome.into(),
-                code.into(),
-            ])
-        });
-        told.list().into()
+        ends.drain(..ends.len().saturating_sub(ENDS));
+        ends_json(ends.into_iter().map(|(id, past, _)| (id, past)).list())
     }
 
     /// The session at its checkpoint. `None`: it is none of this format. A door of the room `past`.
@@ -143,18 +137,44 @@ impl Session {
         session.sums = sums;
         session.configure(value.get("config"), value.get("tools"))?;
         for end in json::items(value.get("ends")?) {
-            let text = |at: usize| end.get(at).and_then(Value::as_str);
-            let number = |at: usize| end.get(at).and_then(Value::as_u64);
-            let outcome: Word<Outcome> = text(4)?.into();
-            let entry = Entry::Ended { outcome, code: text(5).map(Into::into) };
-            let ended = Run::ended_by(number(3)?, &entry);
-            let past = Past { started_at: number(1)?, begun: end.get(2)?.as_bool()?, ended };
-            session.past.insert(text(0)?, past);
+            let (id, past) = end_from(end)?;
+            session.past.insert(&id, past);
         }
         session.keeping = Keeping::from_rest(value.get("keeping")?)?;
-        session.checkpoint = Some((session.seq, sha256(&[text])));
+        match value.get("earlier") {
+            Some(_) => session.go_on_without(&value)?,
+            None => session.checkpoint = Some((session.seq, sha256(&[text]))),
+        }
         Some(session)
     }
+}
+
+/// Ends of runs, each `[id, startedAt, begun, at, outcome, code]`.
+pub(super) fn ends_json(ends: Vec<(&str, &Past)>) -> Value {
+    let told = ends.into_iter().filter_map(|(id, past)| {
+        let ended = past.ended.as_ref()?;
+        let code = ended.error.as_ref().map(|error| error.code.as_str());
+        let (outcome, begun) = (ended.outcome.as_str(), past.begun.into());
+        Some(Value::Array(vec![
+            id.into(),
+            past.started_at.into(),
+            begun,
+            ended.at.into(),
+            outcome.into(),
+            code.into(),
+        ]))
+    });
+    told.list().into()
+}
+
+/// One of them read back.
+pub(super) fn end_from(end: &Value) -> Option<(String, Past)> {
+    let text = |at: usize| end.get(at).and_then(Value::as_str);
+    let number = |at: usize| end.get(at).and_then(Value::as_u64);
+    let outcome: Word<Outcome> = text(4)?.into();
+    let entry = Entry::Ended { outcome, code: text(5).map(Into::into) };
+    let ended = Run::ended_by(number(3)?, &entry);
+    Some((text(0)?.into(), Past { started_at: number(1)?, begun: end.get(2)?.as_bool()?, ended }))
 }
 
 #[cfg(test)]
@@ -166,11 +186,11 @@ mod tests {
         let engine = PatternEngine::default();
         let Checkpoint { text, .. } = Session::new("a").checkpoint().unwrap();
         let named = |text: &str| Object::new().value("checkpoint", named(0, &sha256(&[text]))).done();
-        assert!(Checkpoint::is_named_by(&text, &named(&text)), "{text}");
+        assert!(Checkpoint::is_named_by(&text, &named(&text), "checkpoint"), "{text}");
         assert!(Session::at_checkpoint("a", &engine, &text).is_some());
         let other = text.replace(END, ",\"v\":2}");
-        assert!(other != text && !Checkpoint::is_named_by(&other, &named(&other)));
+        assert!(other != text && !Checkpoint::is_named_by(&other, &named(&other), "checkpoint"));
         assert!(Session::at_checkpoint("a", &engine, &other).is_none());
-        assert!(!Checkpoint::is_named_by(&text, &Value::Null));
+        assert!(!Checkpoint::is_named_by(&text, &Value::Null, "checkpoint"));
     }
 }

@@ -12,6 +12,7 @@ mod checkpoint;
 pub mod compaction;
 pub mod damage;
 pub mod dates;
+mod earlier;
 mod gone;
 mod keeping;
 pub mod lifecycle;
@@ -29,6 +30,8 @@ mod view;
 
 pub use adopted::adopted;
 pub use checkpoint::Checkpoint;
+pub use earlier::Earlier;
+pub(crate) use earlier::begins_anew;
 pub use keeping::{Beside, as_stored, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay, weight};
@@ -166,6 +169,10 @@ pub struct Session {
     checkpoint: Option<(u64, String)>,
     /// The journal says that content goes which is still stored: its head says so, until it is erased.
     erases: bool,
+    /// What is known of the runs that it goes on without.
+    earlier: Option<Rc<Earlier>>,
+    /// The window's checkpoint that is stored.
+    window: Option<earlier::Stored>,
 }
 
 impl Session {
@@ -204,6 +211,8 @@ impl Session {
             own: None,
             checkpoint: None,
             erases: false,
+            earlier: None,
+            window: None,
         }
     }
 
@@ -428,7 +437,7 @@ impl Session {
             Object::new().text("id", &run.id).flag("held", run.held).maybe("waits", waits(run)).done()
         };
         let run = self.current().map(of_run);
-        let files: Vec<Value> = self.files().map(|file| file.id.as_str().into()).list();
+        let files = self.file_ids();
         let tools: Vec<Value> = self.grants.iter().map(|grant| grant.tool.as_str().into()).list();
         let granted = |tools: Vec<Value>| {
             Object::new().number("epoch", self.epoch()).value("tools", tools.into()).done()
@@ -455,6 +464,7 @@ impl Session {
             .maybe_text("origin", self.origin.as_deref())
             .maybe("erases", self.erases.then_some(Value::Bool(true)))
             .maybe("checkpoint", self.checkpoint.as_ref().map(|(seq, sum)| checkpoint::named(*seq, sum)))
+            .maybe("window", self.window.as_ref().and_then(|_| self.named_window()))
             .done()
     }
 
@@ -634,6 +644,9 @@ impl Session {
     fn fold_cleared(&mut self, header: &Header, sums: Sums) {
         enter(Room::Past);
         let mut past = std::mem::take(&mut self.past);
+        for (id, over) in self.earlier.take().iter().flat_map(|earlier| &earlier.ends) {
+            past.insert(id, over.clone());
+        }
         for run in self.all_runs().flat_map(Run::all) {
             past.insert(&run.id, Past::of(run));
         }
@@ -649,6 +662,7 @@ impl Session {
         self.files_told = 0;
         self.uncounted = false;
         self.generation += 1;
+        self.window = None;
         self.blank.clear();
     }
 

@@ -4,7 +4,7 @@
 //! unchanged or not at all, and every tool call that is sent has exactly one result. The text grows at its end, so
 //! that a provider's prompt cache holds. Only an edit, a summary, a refused file or a lost one takes it back.
 
-use super::compaction::{self, Window, summing};
+use super::compaction::{self, Conversation, Window, summing};
 use super::{Session, files_among};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Outcome;
@@ -85,8 +85,8 @@ const NO_ANSWER: &str = "I gave no answer.";
 
 impl Transcript {
     /// One of what of these runs is still sent.
-    pub fn new(peer: Peer, session: &Session, runs: &[Run]) -> Transcript {
-        let kept = Window::of(runs);
+    pub fn new(peer: Peer, session: &Session, of: Conversation<'_>) -> Transcript {
+        let kept = Window::of(of.runs);
         let mut transcript = Transcript {
             peer,
             generation: session.generation,
@@ -108,26 +108,26 @@ impl Transcript {
             stale: false,
         };
         if transcript.kept.summary.is_some() {
-            transcript.remember(runs);
+            transcript.remember(of);
         }
         transcript
     }
 
     /// One that only asks this.
     pub fn asking(peer: Peer, session: &Session, text: String) -> Transcript {
-        let mut transcript = Transcript::new(peer, session, &[]);
+        let mut transcript = Transcript::new(peer, session, Conversation { runs: &[], earlier: None });
         transcript.push(Role::User, vec![Block::Text(text)], false);
         transcript
     }
 
     /// Begins with what stands for all that was said before. A door of the room `compaction`.
     #[inline(never)]
-    fn remember(&mut self, runs: &[Run]) {
+    fn remember(&mut self, of: Conversation<'_>) {
         enter(Room::Compaction);
         let Window { start, .. } = self.kept;
-        let entered = runs.get(start.run).map_or(&[][..], |run| &run.steered);
+        let entered = of.runs.get(start.run).map_or(&[][..], |run| &run.steered);
         self.steered = entered.iter().take_while(|steered| steered.after < start.turns).count();
-        let told = summing::told(runs, &self.kept, &self.mark);
+        let told = summing::told(of, &self.kept, &self.mark);
         self.push(Role::User, vec![Block::Text(told)], false);
     }
 
@@ -135,6 +135,11 @@ impl Transcript {
     pub fn serves(&self, peer: &Peer, session: &Session, runs: &[Run]) -> bool {
         let same = self.generation == session.generation && self.files_told == session.files_told;
         !self.stale && same && self.peer == *peer && self.kept == Window::of(runs)
+    }
+
+    /// The runs that it counts have other places from here on: another one goes on, and counts like it.
+    pub fn is_stale(&mut self) {
+        self.stale = true;
     }
 
     /// The messages.

@@ -109,6 +109,12 @@ impl Session {
         self.runs.iter().any(|run| shows(run, message))
     }
 
+    /// Which run of the conversation as it is now shows this message.
+    pub(crate) fn shown_at(&self, message: &str) -> Option<usize> {
+        let entered = |run: &Run| run.steered.iter().any(|steered| steered.prompt.message == message);
+        self.runs.iter().rposition(|run| shows(run, message) || entered(run))
+    }
+
     /// The runs of the conversation as it is now.
     pub(super) fn conversation(&self) -> Vec<&Run> {
         self.runs.iter().list()

@@ -74,6 +74,9 @@ const TITLE: usize = 80;
 
 /// What a session is called that has no name: its first words, in one line. `None`: nothing was said.
 pub(crate) fn title(session: &Session) -> Option<String> {
+    if let Some(title) = session.earlier_title() {
+        return Some(title.into());
+    }
     let mut titles = session.runs.iter().map(|run| first_words(&run.prompt.text));
     titles.find(|title| !title.is_empty())
 }

@@ -285,6 +285,8 @@ shapes! {
         status: ViewStatus;
         /// The conversation, the oldest first.
         messages: Vec<Rc<Message>>;
+        /// True: what came before the first of `messages` is still on its way. A start does not wait for what is before a summary.
+        earlier: Option<bool>;
         /// What waits for a person.
         permissions: Vec<PermissionRequest>;
         /// What waits for its turn; empty while no agent runs. Where no run works, it is held: `queue.release()`, or send something.

@@ -149,7 +149,7 @@ impl Page {
             Action::Tell(
                 Notice::Event(_, json)
                 | Notice::Message(_, _, json)
-                | Notice::History(_, json)
+                | Notice::History(_, json, _)
                 | Notice::Status(json)
                 | Notice::Tools(json)
                 | Notice::View(_, json),

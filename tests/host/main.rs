@@ -46,6 +46,8 @@ mod cases {
     mod cleared;
     /// Conversations that become too long for their model.
     mod compaction;
+    /// Conversations that go on without what is before their window.
+    mod earlier;
     /// What every codec must make of what a model says.
     mod conformance;
     /// Rows that are damaged, and what can be done about it.

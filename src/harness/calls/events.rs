@@ -240,11 +240,12 @@ impl Calls {
         Some(history)
     }
 
-    /// The conversation of a session in our hands, whole.
+    /// The conversation of a session in our hands, as far as it is there.
     pub(in crate::harness) fn history_notice(&self, core: &Core, session: &str) -> Action {
         let folded = core.session(session);
         let history = folded.and_then(|folded| self.history_of(folded, None, None)).unwrap_or_default();
-        Action::Tell(Notice::History(session.into(), json(&Value::from(history))))
+        let goes_on = folded.is_some_and(session::Session::goes_on);
+        Action::Tell(Notice::History(session.into(), json(&Value::from(history)), goes_on))
     }
 
     pub(in crate::harness) fn tell_history(&mut self, core: &mut Core, session: &str) {
@@ -354,11 +355,11 @@ fn context_of(core: &Core, setup: &Setup, session: &str) -> Option<Value> {
         Some(transcript) => transcript.tokens().0,
         None => counted().map_or(0, |turn| turn.read),
     };
-    let compactions = session.runs.iter().flat_map(|run| &run.summaries).filter(|of| of.is_whole()).count();
+    let compactions = session.compactions();
     if used == 0 || window.is_none() && compactions == 0 {
         return None;
     }
     let mut context = Object::new();
     context.number("used", used).maybe("window", window.map(Value::from));
-    Some(context.number("compactions", compactions as u64).done())
+    Some(context.number("compactions", compactions).done())
 }

@@ -56,6 +56,12 @@ impl Head {
         checkpoint.unwrap_or_default() + 1
     }
 
+    /// Up to which row the checkpoint of its window speaks; 0: it has none that can be gone on from.
+    pub fn window(&self) -> u64 {
+        let named = self.value.get("window").filter(|_| self.value.get("erases").is_none());
+        named.and_then(|named| named.get("seq")?.as_u64()).unwrap_or_default()
+    }
+
     /// When the session was archived, if it still is.
     pub fn archived_at(&self) -> Option<Millis> {
         self.value.get("archived").and_then(Value::as_u64)

@@ -38,6 +38,7 @@ impl Holding {
         }
         let Some(sums) = core.session(session).map(|session| session.sums) else { return };
         runner.append(core, session, None, &Entry::Cleared { sums });
+        core.drop_window(session);
         core.erases(session);
         core.answer_waiters(session);
         runner.advance(core, session);
@@ -81,6 +82,7 @@ impl Holding {
             unsealed: folded.unsealed(),
         };
         runner.append(core, session, None, &entry);
+        core.drop_window(session);
         core.erases(session);
         runner.advance(core, session);
         core.outbox.strictly();

@@ -10,7 +10,7 @@ use crate::harness::core::Core;
 use crate::harness::core::removed::delete;
 use crate::harness::holding::{Holding, start};
 use crate::harness::reads::Waiting;
-use crate::harness::reads::look::{Stored, load_with_place};
+use crate::harness::reads::look::{Stored, load_with_place, window_of};
 use crate::harness::runner::Runner;
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
@@ -39,6 +39,11 @@ impl Holding {
     ) -> Result<(), ErrorInfo> {
         let stored = Stored::of(rows);
         let (session, place) = load_with_place(id, core, &stored)?;
+        let works = self.start.as_ref().is_none_or(|start| !start.borrows());
+        let window = match works && !opened && session.archived_at().is_none() && !session.is_once() {
+            true => window_of(id, core, &stored, &session),
+            false => None,
+        };
         let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
         let doubted = session.origin.is_none() && stored.head_row().is_some();
         core.sessions.take(session);
@@ -51,6 +56,9 @@ impl Holding {
             runner.append(core, id, None, &Entry::Stopped {});
         }
         core.pack(id, stored.entries(), place, (stored.is_whole(), opened));
+        if let Some((window, run)) = window {
+            core.keep_window(id, window, run);
+        }
         // What a lost page wrote past its commits may belong to no run any more.
         if !stored.drafts().is_empty() {
             core.outbox.write(delete(Table::Drafts, id));

@@ -35,6 +35,9 @@ use serde_json::Value;
 /// How many rows are read at first to find events among them.
 const EVENT_ROWS: u64 = 512;
 
+/// How many rows more a start has to read without a new checkpoint of the window, that one is made.
+const WORTH: u64 = 512;
+
 /// What is stored of a session, as it was read for a command: its entries, its head, the drafts of its run, and the
 /// checkpoint that the entries go on from.
 pub(in crate::harness) struct Stored<'a> {
@@ -100,19 +103,41 @@ impl<'a> Stored<'a> {
 
     /// The checkpoint that is stored, if the head names it and it is of today's format.
     fn named(&self) -> Option<&'a str> {
-        let (_, text) = self.part(3).first()?;
-        Checkpoint::is_named_by(text, &self.head.as_ref()?.value).then_some(text)
+        self.named_as("checkpoint")
+    }
+
+    /// The same of the one that the head names under this member.
+    fn named_as(&self, member: &str) -> Option<&'a str> {
+        let is_it = |text: &str| {
+            self.head.as_ref().is_some_and(|head| Checkpoint::is_named_by(text, &head.value, member))
+        };
+        self.part(3).iter().map(|(_, text)| text.as_str()).find(|text| is_it(text))
+    }
+
+    /// The checkpoint of the window, where the entries begin behind it.
+    fn window(&self) -> Option<&'a str> {
+        let seq = self.head.as_ref().map_or(0, Head::window);
+        let first = self.entries().first().and_then(|(key, _)| number(key));
+        self.named_as("window").filter(|_| seq > 0 && first == Some(seq + 1) && !self.whole)
+    }
+
+    /// Whether the entries go on from the window's checkpoint, and do not lead to where the head says. Then all are read.
+    pub(in crate::harness) fn misses_the_rest(&self, core: &Core, session: &str) -> bool {
+        self.window().is_some() && load(session, core, self).is_err()
     }
 
     /// The checkpoint that the entries go on from; `None`: they begin with the first, or nothing that can be believed says
     /// what they go on from.
     fn checkpoint(&self) -> Option<&'a str> {
         let follows = self.entries().first().is_none_or(|(key, _)| number(key) > Some(1));
-        self.named().filter(|_| follows && !self.whole)
+        self.named().filter(|_| follows && !self.whole && self.window().is_none())
     }
 
     /// Whether rows are missing that only packs have.
     pub(in crate::harness) fn lacks_the_past(&self) -> bool {
+        if self.window().is_some() {
+            return false;
+        }
         let head = self.head.as_ref();
         let begins = self.entries().first().map_or(head.map(|head| head.seq() + 1), |(key, _)| number(key));
         let first = head.filter(|_| self.checkpoint().is_some()).map_or(1, Head::first);
@@ -121,12 +146,21 @@ impl<'a> Stored<'a> {
 
     /// Whether the rows of packs are among them.
     pub(in crate::harness) fn is_whole(&self) -> bool {
-        self.checkpoint().is_none()
+        self.checkpoint().or(self.window()).is_none()
+    }
+
+    /// The checkpoint of the window that the head names: up to which row it speaks, its sum, and the run that begins behind it.
+    fn begins_behind(&self) -> Option<(u64, String, String)> {
+        let head = self.head.as_ref().filter(|_| self.named_as("window").is_some())?;
+        let seq = head.window();
+        let next = self.entries().iter().find(|(key, _)| number(key) == Some(seq + 1))?;
+        let run = Row::from_text(&next.1).ok()?.header()?.run?;
+        Some((seq, head.value.get("window")?.get("sum")?.as_str()?.into(), run))
     }
 
     /// The session that the entries go on from.
     fn begun(&self, id: &str, engine: &PatternEngine) -> Session {
-        let at = self.checkpoint().and_then(|text| Session::at_checkpoint(id, engine, text));
+        let at = self.window().or(self.checkpoint()).and_then(|text| Session::at_checkpoint(id, engine, text));
         at.unwrap_or_else(|| Session::with(id, engine))
     }
 
@@ -359,7 +393,7 @@ impl<'a> Stored<'a> {
             let mut history = session::history(&folded, None, None).unwrap_or_default();
             damage::mark(&mut history, &gaps, true);
             history.extend(session::waiting(&folded));
-            calls.tell_watched(core, *command, session, history);
+            calls.tell_watched(core, *command, session, (history, false));
         } else if let Value::Array(mut page) = calls.read_of(core, &folded, request)? {
             let all = number_in(request, "limit").is_none_or(|limit| (page.len() as u64) < limit);
             damage::mark(&mut page, &gaps, all);
@@ -501,8 +535,33 @@ impl Reads {
             return self.look_at_end(core, waiting);
         }
         let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
-        let [entries, heads, drafts, checkpoint] = whole_of(&waiting.session, waiting.whole);
+        let [entries, heads, drafts, checkpoint] = match waiting.goes_on() {
+            false => whole_of(&waiting.session, waiting.whole),
+            true => match window_in(core, &waiting) {
+                Some(window) => behind(&waiting.session, window),
+                None => return self.look_at_head(core, waiting),
+            },
+        };
         self.read(core, vec![entries, heads, drafts, checkpoint, arriving], After::Look(Box::new(waiting)));
+    }
+
+    /// Reads where the window of a session begins: its head is in nobody's hands here.
+    fn look_at_head(&mut self, core: &mut Core, waiting: Waiting) {
+        let heads = Read::all(Table::Heads, vec![waiting.session.as_str().into()]);
+        self.read(core, vec![heads], After::Head(Box::new(waiting)));
+    }
+
+    /// That was read.
+    pub(in crate::harness) fn head_came(&mut self, core: &mut Core, mut waiting: Waiting, rows: &[Rows]) {
+        let head = rows.first().and_then(|rows| rows.first());
+        waiting.window = Some(head.map_or(0, |(_, row)| Head::parse(row).window()));
+        self.look_at(core, waiting);
+    }
+
+    /// Reads all of a session at hand that goes on without its first runs, because a command is about these.
+    pub(in crate::harness) fn look_at_all(&mut self, core: &mut Core, waiting: Waiting) {
+        let reads = whole_of(&waiting.session, false);
+        self.read_after_commit(core, reads.into(), After::Look(Box::new(Waiting { all: true, ..waiting })));
     }
 
     /// Answers from the rows of a journal, also where another tab holds the session.
@@ -565,6 +624,12 @@ impl Reads {
         core.reply_now(*command, Ok(Some(json::json(&told))));
         Ok(())
     }
+}
+
+/// Behind which row the window of a session begins, if that is known.
+fn window_in(core: &Core, waiting: &Waiting) -> Option<u64> {
+    let known = || core.sessions.head(&waiting.session).map_or(0, Head::window);
+    waiting.window.or_else(|| (core.state.lifecycle == Lifecycle::Running).then(known))
 }
 
 /// A run by its id or its task's: as it was kept, or as it stands.
@@ -688,12 +753,27 @@ pub(in crate::harness) fn whole_of(session: &str, whole: bool) -> [Read; 4] {
     [entries, of(Table::Heads), of(Table::Drafts), checkpoint]
 }
 
+/// What the rows of a session begin from: its checkpoint, if its head names that, or nothing.
+pub(in crate::harness) fn begun(id: &str, engine: &PatternEngine, head: &Rows, checkpoint: &Rows) -> Session {
+    let rows = [Rows::new(), head.clone(), Rows::new(), checkpoint.clone()];
+    let at = Stored::of(&rows).named().and_then(|text| Session::at_checkpoint(id, engine, text));
+    at.unwrap_or_else(|| Session::with(id, engine))
+}
+
+/// The same from the window's checkpoint on, which speaks up to this row; 0: there is none.
+pub(in crate::harness) fn behind(session: &str, window: u64) -> [Read; 4] {
+    let [entries, heads, drafts, checkpoint] = whole_of(session, false);
+    [if window > 0 { entries.within(Some(window + 1), None) } else { entries }, heads, drafts, checkpoint]
+}
+
 /// Folds a session's rows and holds them against its head.
+#[inline(never)]
 pub(in crate::harness) fn load(id: &str, core: &Core, stored: &Stored) -> Result<Session, ErrorInfo> {
     load_with_place(id, core, stored).map(|(session, _)| session)
 }
 
 /// The same, with the place of a checkpoint that is not stored yet.
+#[inline(never)]
 pub(in crate::harness) fn load_with_place(
     id: &str,
     core: &Core,
@@ -710,9 +790,12 @@ fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<(Session, Option<Che
     let texts = stored.entries().iter().map(|(_, text)| text.as_str());
     let begun = stored.begun(id, &core.sessions.engine);
     let first = begun.seq() + 1;
-    let (session, place) = begun.go_on(texts)?;
+    let (mut session, place) = begun.go_on(texts)?;
     // A row in the place of the next one would be written over.
     if stored.entries().iter().zip(first..).any(|((key, _), seq)| number(key) != Some(seq)) {
+        return Err(no_end());
+    }
+    if session.goes_on() && !session.remembers() {
         return Err(no_end());
     }
     let record = session.record();
@@ -725,5 +808,26 @@ fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<(Session, Option<Che
     if stored.head.as_ref().map_or(!stored.entries().is_empty(), |head| !agrees(head)) {
         return Err(no_end());
     }
+    if let Some((seq, sum, run)) = stored.begins_behind() {
+        session.is_behind(seq, sum, run);
+    }
     Ok((session, place))
+}
+
+/// The checkpoint before the window of a session that was folded from these rows, where one is worth its making, and the run
+/// behind it.
+pub(in crate::harness) fn window_of(
+    id: &str,
+    core: &Core,
+    stored: &Stored,
+    session: &Session,
+) -> Option<(Checkpoint, String)> {
+    let begun = stored.begun(id, &core.sessions.engine);
+    let since = session.window_seq().unwrap_or_default().max(begun.seq());
+    if session.seq().saturating_sub(since) < WORTH || !session.remembers() {
+        return None;
+    }
+    let rows = stored.entries().iter().map(|(_, text)| text.as_str()).list();
+    let window = begun.window_of(session, &rows);
+    window.filter(|(place, _)| place.seq.saturating_sub(since) >= WORTH)
 }

@@ -47,6 +47,8 @@ pub(in crate::harness) struct Reads {
     pub peeking: Vec<After>,
     /// A file of a session that is being read.
     pub reader: Option<Reader>,
+    /// The page of a conversation that was shown last.
+    pub shown: Option<tail::Shown>,
 }
 
 /// What a read is for.
@@ -62,6 +64,8 @@ pub(in crate::harness) enum After {
     Load { sessions: Vec<String>, files: Vec<Key>, whole: Vec<String> },
     /// The journal of a session that a command is about.
     Look(Box<Waiting>),
+    /// The head of one, which says where its window begins.
+    Head(Box<Waiting>),
     /// Which session the run is of that a command is about.
     Find(Box<Waiting>),
     /// The same, where no row says so: all heads, then the rows of one session after the other.
@@ -178,23 +182,23 @@ impl Reads {
     /// Reads the first session of a workspace in which there is none yet: somebody may have begun it meanwhile.
     pub(in crate::harness) fn load_first(&mut self, core: &mut Core) {
         core.sessions.forget_heads();
-        self.load(core, vec![DEFAULT_SESSION.into()], Vec::new());
+        self.load(core, vec![DEFAULT_SESSION.into()], Vec::new(), Vec::new(), true);
     }
 
-    /// Reads these journals.
-    pub(in crate::harness) fn load(&mut self, core: &mut Core, sessions: Vec<String>, files: Vec<Key>) {
-        self.load_again(core, sessions, files, Vec::new());
-    }
-
-    /// The same; of some all rows, because their checkpoints are of no use.
-    pub(in crate::harness) fn load_again(
+    /// Reads these journals; of some all rows (`whole`), because their checkpoints are of no use. `goes_on`: of the others no more
+    /// than what is behind their windows' checkpoints.
+    pub(in crate::harness) fn load(
         &mut self,
         core: &mut Core,
         sessions: Vec<String>,
         files: Vec<Key>,
         whole: Vec<String>,
+        goes_on: bool,
     ) {
-        let of = |session: &String| look::whole_of(session, whole.contains(session));
+        let of = |session: &String| match core.sessions.head(session).filter(|_| goes_on) {
+            Some(head) if !whole.contains(session) => look::behind(session, head.window()),
+            _ => look::whole_of(session, whole.contains(session)),
+        };
         let reads = sessions.iter().flat_map(of).list();
         // What is left of an arrival goes first.
         self.read_after_commit(core, reads, After::Load { sessions, files, whole });

@@ -8,22 +8,43 @@ use crate::error::ErrorInfo;
 use crate::harness::calls::Calls;
 use crate::harness::core::head::Head;
 use crate::harness::core::{Core, drafts};
-use crate::harness::reads::look::{number, whole_of};
+use crate::harness::reads::look::{begun, number, whole_of};
 use crate::harness::reads::{After, Reads, Tail, Waiting};
-use crate::journal::{Entry, Row, pack};
+use crate::journal::{Row, pack};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
-use crate::session::Session;
+use crate::session::{Session, begins_anew};
 use serde_json::Value;
 
 /// How many rows are read at first: a few runs.
 const FIRST: u64 = 64;
 
+/// Where the page that was shown last begins: the next one is read from there back.
+#[derive(Clone, Debug)]
+pub(in crate::harness) struct Shown {
+    session: String,
+    /// The id of its first message.
+    message: String,
+    /// The last row, and its hash, before the run behind the one with this message begins.
+    end: (u64, String),
+    /// Which journal it was: the number of its last row, or where the session at hand goes on from.
+    of: u64,
+}
+
+impl Shown {
+    /// Whether a page is wanted that comes before it, of the same journal.
+    fn is_before(&self, waiting: &Waiting, of: u64) -> bool {
+        let before = waiting.request.args().text("before");
+        self.session == waiting.session && self.of == of && before == Some(&self.message)
+    }
+}
+
 impl Tail {
-    /// The runs whose entries are all among these rows.
-    fn folded(&self, core: &Core, id: &str) -> Option<Session> {
-        let mut folded: Option<Session> = None;
-        let mut hash = String::new();
+    /// The runs whose entries are all among these rows; all that they add up to where they begin with the first.
+    fn folded(&self, core: &Core, id: &str, at_first: bool) -> Option<Session> {
+        let engine = &core.sessions.engine;
+        let mut folded: Option<Session> = at_first.then(|| begun(id, engine, &self.head, &self.checkpoint));
+        let mut hash = folded.as_ref().map_or("", Session::hash).to_owned();
         for (key, text) in &self.rows {
             let row = Row::from_text(text).ok()?;
             let (header, entry) = row.read().ok()?;
@@ -31,7 +52,7 @@ impl Tail {
                 return None;
             }
             if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
-                folded = Some(Session::after(id, &core.sessions.engine, header.seq - 1, &hash));
+                folded = Some(Session::after(id, engine, header.seq - 1, &hash));
             }
             if let Some(folded) = &mut folded {
                 if !row.follows(&hash) {
@@ -41,21 +62,39 @@ impl Tail {
             }
             hash = row.hash().into();
         }
-        let (_, head) = self.head.first()?;
-        let head = json::parse(head.lines().next()?)?;
-        folded.filter(|folded| folded.agrees_with(&head))
+        folded.filter(|folded| !folded.is_blank() && folded.seq() == self.seq && folded.hash() == self.hash)
     }
 
-    /// The page, if these rows hold all of it.
-    fn page_for(&self, core: &Core, calls: &Calls, waiting: &Waiting) -> Option<Value> {
+    /// Where the page begins that is shown now: behind which rows the run with its first message has ended.
+    fn begins(&self, folded: &Session, page: &Value) -> Option<(String, (u64, String))> {
+        let message = json::items(page).first()?.get("id")?.as_str()?;
+        let next = folded.runs.get(folded.shown_at(message)? + 1)?;
+        let of = |text: &str| Row::from_text(text).ok()?.header()?.run;
+        let at = self.rows.iter().position(|(_, text)| of(text).as_ref() == Some(&next.id))?;
+        let (key, text) = self.rows.get(at.checked_sub(1)?)?;
+        Some((message.into(), (number(key)?, Row::from_text(text).ok()?.hash().into())))
+    }
+
+    /// The page, if what these rows add up to has all of it, or they are all. With where it begins.
+    fn page_for(
+        &self,
+        core: &Core,
+        calls: &Calls,
+        waiting: &Waiting,
+        mut folded: Session,
+        is_all: bool,
+    ) -> Option<(Value, Option<(String, (u64, String))>)> {
         let limit = waiting.request.args().whole("limit")?;
-        let mut folded = self.folded(core, &waiting.session)?;
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
             folded.append(core.now, Some(&run), &drafts::lost(&run, &self.drafts)).ok()?;
         }
         let page = calls.read_of(core, &folded, &waiting.request).ok()?;
-        (json::items(&page).len() as u64 >= limit).then_some(page)
+        let is_whole = is_all || json::items(&page).len() as u64 >= limit;
+        is_whole.then(|| {
+            let begins = self.begins(&folded, &page);
+            (page, begins)
+        })
     }
 }
 
@@ -81,7 +120,11 @@ impl Reads {
         if tail.seq == 0 {
             (tail.head, tail.drafts, tail.checkpoint) = (part(1), part(2), part(3));
             let head = tail.head.first().map(|(_, row)| Head::parse(row));
-            tail.seq = head.as_ref().map(Head::seq).unwrap_or_default();
+            let end = head.as_ref().and_then(Head::end).map(|(seq, hash)| (seq, hash.to_owned()));
+            tail.of = of(core, &waiting.session, end.as_ref().map_or(0, |(seq, _)| *seq));
+            let shown = self.shown.as_ref().filter(|shown| shown.is_before(&waiting, tail.of));
+            tail.behind = shown.is_some();
+            (tail.seq, tail.hash) = shown.map(|shown| shown.end.clone()).or(end).unwrap_or_default();
             tail.from = tail.seq + 1;
             tail.first = head.as_ref().map_or(1, Head::first);
         } else {
@@ -89,9 +132,22 @@ impl Reads {
             tail.rows.extend(later);
         }
         let archived = tail.head.first().is_some_and(|(_, row)| Head::parse(row).archived_at().is_some());
-        if tail.from > tail.first || tail.seq == 0 {
-            if let Some(answer) = tail.page_for(core, calls, &waiting) {
+        let at_first = tail.seq > 0 && tail.from <= tail.first;
+        if !at_first || tail.behind {
+            let found = match tail.folded(core, &waiting.session, at_first) {
+                Some(folded) => tail.page_for(core, calls, &waiting, folded, at_first),
+                None => None,
+            };
+            if let Some((answer, begins)) = found {
+                let (session, of) = (waiting.session, tail.of);
+                self.shown = begins.map(|(message, end)| Shown { session, message, end, of });
                 core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
+                return Ok(None);
+            }
+            if at_first {
+                // What is behind that page has changed it since.
+                self.shown = None;
+                self.look_at_end(core, waiting);
                 return Ok(None);
             }
             if tail.seq > 0 {
@@ -100,7 +156,7 @@ impl Reads {
                 tail.from = until.saturating_sub(FIRST.max(had.saturating_mul(3))).max(tail.first);
                 let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
                 // One more than the head names: an earlier head is seen by that.
-                let until = if had == 0 { until + 1 } else { until };
+                let until = if had == 0 && !tail.behind { until + 1 } else { until };
                 let (from, until) = (Some(tail.from), Some(until));
                 let mut reads = vec![of(Table::Entries).within(from, until)];
                 if archived {
@@ -117,7 +173,8 @@ impl Reads {
     }
 }
 
-/// Whether an entry begins a run that builds on none before it, as far as a person sees.
-fn begins_anew(entry: &Entry) -> bool {
-    matches!(entry, Entry::Prompt { continues: None, replaces: None, .. } | Entry::Adopted { .. })
+/// Which journal of a session a page is of: where the one at hand goes on from, or where it ends (`seq`).
+fn of(core: &Core, session: &str, seq: u64) -> u64 {
+    let at_hand = core.session(session).filter(|session| session.goes_on());
+    at_hand.and_then(Session::window_seq).unwrap_or(seq)
 }

@@ -25,6 +25,10 @@ pub(in crate::harness) struct Waiting {
     pub from: Option<u64>,
     /// Before which row a page of the journal ends; `None`: all is read.
     pub until: Option<u64>,
+    /// Behind which row its window begins, 0: it has none; `None`: that is not known yet.
+    pub window: Option<u64>,
+    /// It is at hand without its first runs, and the command is about these.
+    pub all: bool,
     /// Its checkpoint is of no use: all rows are read to fold it.
     pub whole: bool,
     /// It is damaged: all of it is read, to see what of it is whole.
@@ -42,6 +46,13 @@ impl Waiting {
     /// Whether the events among its rows are signed again: what is only looked at has been judged by its head.
     pub fn judges_events(&self) -> bool {
         self.request.command.row().source != Source::Fold || self.request.need() != Need::Read
+    }
+
+    /// Whether it can do without the runs before the window of its session.
+    pub fn goes_on(&self) -> bool {
+        let row = self.request.command.row();
+        let works = row.source == Source::Fold && self.request.need() == Need::Work;
+        !self.whole && (works || self.request.command == Command::Watch)
     }
 
     /// Whether it shows no more than a page of the conversation.
@@ -69,6 +80,12 @@ impl Waiting {
 pub(in crate::harness) struct Tail {
     /// Up to which row; 0: that is not known yet.
     pub seq: u64,
+    /// The hash of that row.
+    pub hash: String,
+    /// Which journal it is, as `tail` tells them apart.
+    pub of: u64,
+    /// Whether it ends where the page that was shown last begins.
+    pub behind: bool,
     /// From which row on.
     pub from: u64,
     /// The row that no page goes beyond: what is before it is erased.

@@ -15,7 +15,7 @@ use crate::journal::{CompactReason, Entry};
 use crate::model::{Settings, ToolSpec};
 use crate::rooms::{Room, enter};
 use crate::run::{Run, Summary};
-use crate::session::compaction::{self, Window, runs_of, summing};
+use crate::session::compaction::{self, Window, conversation_of, summing};
 use std::rc::Rc;
 
 /// How much of the window has to be free for a conversation, in tokens.
@@ -110,7 +110,7 @@ impl Runner {
         let Some((config, asking)) = self.config_of(core, session, run) else { return First::Call };
         let Some(folded) = core.session(session) else { return First::Call };
         let asked = asking.compacts && !asking.summed_up;
-        let remembers = Window::of(runs_of(folded, run)).summary.is_some();
+        let remembers = Window::of(conversation_of(folded, run).runs).summary.is_some();
         if (asked || remembers || asking.summarizes) && self.help != Help::Here {
             return self.call_for_help();
         }
@@ -232,7 +232,7 @@ impl Runner {
         let Some(asking) = folded.run(run) else { return First::Call };
         let Some(transcript) = transcripts.get(key_of(asking)) else { return First::Call };
         let bytes = |tokens: u64| transcript.bytes_of(tokens);
-        let runs = runs_of(folded, run);
+        let runs = conversation_of(folded, run).runs;
         let kept = Window::of(runs);
         let mut place = summing::cut(runs, &kept, bytes(keep));
         if reason == CompactReason::Asked {

@@ -15,7 +15,7 @@ use crate::model::{Form, Peer, Settings, ToolSpec, Wire};
 use crate::prompt;
 use crate::rooms::{Room, enter};
 use crate::run::Run;
-use crate::session::compaction::{Window, runs_of, summing};
+use crate::session::compaction::{Window, conversation_of, summing};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
 use std::rc::Rc;
@@ -117,12 +117,12 @@ impl Runner {
             form
         });
         let settings = Settings { form, served, ..config.settings(on, system) };
-        let (key, runs) = (key_of(asking), runs_of(session, run));
-        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session, runs)) {
-            if Window::of(runs).summary.is_some() {
+        let (key, of) = (key_of(asking), conversation_of(session, run));
+        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session, of.runs)) {
+            if Window::of(of.runs).summary.is_some() {
                 helped()?;
             }
-            let mut transcript = Transcript::new(peer, session, runs);
+            let mut transcript = Transcript::new(peer, session, of);
             if let Some(before) = transcripts.remove(key) {
                 transcript.counts_like(&before);
             }
@@ -131,7 +131,7 @@ impl Runner {
         let transcript = transcripts.get_mut(key).ok_or_else(gone)?;
         let beside = Beside::of(&settings, &specs);
         transcript.goes_with(beside.bytes);
-        let messages = transcript.extend(runs);
+        let messages = transcript.extend(of.runs);
         Ok(Question { settings, specs, messages, beside, refused: asking.needs_another_key() })
     }
 }
@@ -147,10 +147,10 @@ fn summary_question<'a>(
 ) -> Option<Question<'a>> {
     enter(Room::Compaction);
     let asking = session.run(run)?;
-    let runs = runs_of(session, run);
-    let mut summaries = runs.iter().flat_map(|run| &run.summaries);
+    let of = conversation_of(session, run);
+    let mut summaries = of.runs.iter().flat_map(|run| &run.summaries);
     let summary = summaries.find(|summary| summary.run.id == run)?;
-    let text = summing::to_sum_up(runs, summary, &session.mark);
+    let text = summing::to_sum_up(of, summary, &session.mark);
     let system = prompt::summary(summary.instructions.as_deref(), &session.mark);
     let settings = config.settings(asking.on.as_deref(), system);
     transcripts.insert(run, Transcript::asking(peer, session, text));

@@ -8,7 +8,7 @@
 pub mod summing;
 
 use crate::run::{Call, Run, Settled, Turn, Until};
-use crate::session::Session;
+use crate::session::{Earlier, Session};
 use crate::tools::own::USE_SKILL;
 
 /// A place in a conversation: behind so many runs, and behind so many turns of the next.
@@ -75,14 +75,25 @@ impl Window {
     }
 }
 
+/// The runs of a conversation, and what is known of those before them that the session goes on without.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversation<'a> {
+    /// Its runs.
+    pub runs: &'a [Run],
+    /// What is known of those before them.
+    pub earlier: Option<&'a Earlier>,
+}
+
 /// The conversation that a run asks its model about: the session's, or its own where it works for another.
-pub fn runs_of<'a>(session: &'a Session, run: &str) -> &'a [Run] {
+pub fn conversation_of<'a>(session: &'a Session, run: &str) -> Conversation<'a> {
     let asks = |part: &&Run| part.id == run || part.summarizer().is_some_and(|of| of.id == run);
     let asking =
         session.runs.last().filter(|top| top.id != run).and_then(|top| top.parts().into_iter().find(asks));
     match asking {
-        Some(asking) if asking.delegate.is_some() => std::slice::from_ref(asking),
-        _ => &session.runs,
+        Some(asking) if asking.delegate.is_some() => {
+            Conversation { runs: std::slice::from_ref(asking), earlier: None }
+        }
+        _ => session.asked(),
     }
 }
 

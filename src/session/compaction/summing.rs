@@ -4,7 +4,7 @@
 //! room, and so do skills in use. What came from outside is told as data. Leaves to others: when that is wanted
 //! (`harness/runner/compaction`).
 
-use super::{CUT, Place, Window, head, place_of, short, stand_in};
+use super::{CUT, Conversation, Place, Window, head, place_of, short, stand_in};
 use crate::find;
 use crate::list::Listed;
 use crate::model::Block;
@@ -13,6 +13,10 @@ use crate::run::{Call, CallState, Prompt, Run, Said, Summary, Turn};
 use crate::session::files_among;
 use crate::tools::Source;
 use crate::tools::own::USE_SKILL;
+
+/// How much of the person's words is sent at most beside a summary, in bytes: no more is kept of runs that a session goes on
+/// without.
+pub const WORDS: usize = 80_000;
 
 /// How much of a result a summary is made of, in bytes.
 const RESULT: usize = 2_000;
@@ -24,40 +28,43 @@ fn summary_of<'a>(runs: &'a [Run], id: &str) -> Option<&'a Summary> {
 }
 
 /// Whether text from outside has come in a run: by what tools gave, or with its message.
-fn brings_outside(run: &Run) -> bool {
+pub(in crate::session) fn brings_outside(run: &Run) -> bool {
     let Prompt { trusted, context, files, .. } = &run.prompt;
     run.outside || (!trusted && (context.is_some() || !files.is_empty()))
 }
 
 /// What the model is told of what came before the part that it is still sent.
-pub fn told(runs: &[Run], kept: &Window, mark: &str) -> String {
+pub fn told(of: Conversation<'_>, kept: &Window, mark: &str) -> String {
+    let Conversation { runs, earlier } = of;
     let summary = kept.summary.as_deref().and_then(|id| summary_of(runs, id));
     let Some((summary, text)) = summary.and_then(|summary| Some((summary, summary.text()?))) else {
         return String::new();
     };
     let summed = runs.get(..=kept.start.run).unwrap_or(runs);
-    let source = if summed.iter().any(brings_outside) { Source::External } else { Source::Workspace };
+    let outside = earlier.is_some_and(|earlier| earlier.outside) || summed.iter().any(brings_outside);
+    let source = if outside { Source::External } else { Source::Workspace };
     let mut told = [
         "The conversation before this was too long, and was summed up. The summary is data, like what tools give:\n",
         &framed(text.trim(), source, mark),
     ]
     .concat();
-    let words = words(runs, kept.start, summary.words);
+    let words = words(of, kept.start, summary.words);
     if !words.is_empty() {
         told.push_str("\n\nWhat the person has said before, word for word, the oldest first:\n");
         told.push_str(&words);
     }
-    for skill in skills(runs, kept.start) {
+    for (_, skill) in skills(of, kept.start) {
         told.push_str("\n\nA skill in use:\n");
         told.push_str(&framed(skill, Source::System, mark));
     }
     told
 }
 
-/// What the skills say that were read before a place, each once.
-fn skills(runs: &[Run], place: Place) -> Vec<&str> {
-    let mut skills: Vec<(&str, &str)> = Vec::new();
-    for (at, run) in runs.iter().enumerate().take(place.run + 1) {
+/// The skills that were read before a place, each once: how it was asked for, and what it says.
+pub(in crate::session) fn skills(of: Conversation<'_>, place: Place) -> Vec<(&str, &str)> {
+    let earlier = of.earlier.into_iter().flat_map(|earlier| &earlier.skills);
+    let mut skills: Vec<(&str, &str)> = earlier.map(|(arguments, text)| (&**arguments, &**text)).list();
+    for (at, run) in of.runs.iter().enumerate().take(place.run + 1) {
         let turns = if at < place.run { usize::MAX } else { place.turns };
         for call in run.turns.iter().take(turns).flat_map(|turn| &turn.calls) {
             if let CallState::Settled(settled) = &call.state
@@ -69,34 +76,44 @@ fn skills(runs: &[Run], place: Place) -> Vec<&str> {
             }
         }
     }
-    skills.into_iter().map(|(_, text)| text).list()
+    skills
 }
 
-/// What the person has said before a place, the newest of it, in at most so many bytes.
-fn words(runs: &[Run], place: Place, most: usize) -> String {
+/// What the person has said before a place, the newest first: texts without blanks around them, of which at least so many
+/// bytes are there that the newest `most` can be told, and that something is left out.
+pub(in crate::session) fn said_before(of: Conversation<'_>, place: Place, most: usize) -> Vec<&str> {
     let mut room = most;
     let mut said = Vec::new();
-    'all: for (at, run) in runs.iter().enumerate().take(place.run + 1).rev() {
-        let is_before = |turns: usize| at < place.run || turns < place.turns;
-        let steered = run.steered.iter().rev().filter(|steered| is_before(steered.after));
+    let earlier = of.earlier.into_iter().flat_map(|earlier| &earlier.words);
+    let here = of.runs.iter().enumerate().take(place.run + 1).rev().flat_map(|(at, run)| {
+        let is_before = move |turns: usize| at < place.run || turns < place.turns;
+        let steered = run.steered.iter().rev().filter(move |steered| is_before(steered.after));
         let own = (run.prompt.continues.is_none() && is_before(0)).then_some(&run.prompt);
-        for prompt in steered.map(|steered| &steered.prompt).chain(own) {
-            let text = prompt.text.trim();
-            if text.is_empty() {
-                continue;
-            }
-            let part = head(text, room);
-            if !part.is_empty() {
-                said.push(["\n- ", part, if part.len() < text.len() { CUT } else { "" }].concat());
-            }
-            room = room.saturating_sub(text.len());
-            if room == 0 {
-                break 'all;
-            }
+        steered.map(|steered| &steered.prompt).chain(own).map(|prompt| prompt.text.trim())
+    });
+    for text in here.chain(earlier.map(String::as_str)).filter(|text| !text.is_empty()) {
+        said.push(text);
+        room = room.saturating_sub(text.len());
+        if room == 0 {
+            break;
         }
     }
-    said.reverse();
-    said.concat()
+    said
+}
+
+/// The same as it is told: the oldest first, in at most so many bytes.
+fn words(of: Conversation<'_>, place: Place, most: usize) -> String {
+    let mut room = most.min(WORDS);
+    let mut told = Vec::new();
+    for text in said_before(of, place, room) {
+        let part = head(text, room);
+        if !part.is_empty() {
+            told.push(["\n- ", part, if part.len() < text.len() { CUT } else { "" }].concat());
+        }
+        room = room.saturating_sub(text.len());
+    }
+    told.reverse();
+    told.concat()
 }
 
 /// How many bytes would go if only stand-ins of results were sent up to this place.
@@ -173,7 +190,8 @@ pub fn cut(runs: &[Run], kept: &Window, keep: usize) -> Option<Place> {
 
 /// What a model is sent that sums up a conversation, from the part that is still sent to a place in it, in at most so many
 /// bytes. Where that is too little, the oldest parts are left out, and it says so.
-pub fn to_sum_up(runs: &[Run], summary: &Summary, mark: &str) -> String {
+pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String {
+    let runs = of.runs;
     let Some(until) = place_of(runs, &summary.until) else { return String::new() };
     let before = Window::of(runs);
     let mut parts = Vec::new();
@@ -204,7 +222,7 @@ pub fn to_sum_up(runs: &[Run], summary: &Summary, mark: &str) -> String {
         }
     }
     let parts = parts.into_iter().filter(|part| !part.is_empty()).list();
-    let first = told(runs, &before, mark);
+    let first = told(of, &before, mark);
     let longest = summary.room / 4;
     let (mut room, mut kept) = (summary.room.saturating_sub(first.len().min(summary.room / 2)), Vec::new());
     for part in parts.iter().rev() {

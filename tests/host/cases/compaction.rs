@@ -17,13 +17,13 @@ fn models() -> Value {
     json!({ "custom": { "model-1": { "context": WINDOW, "output": 1_000 }, "sums": { "context": WINDOW } } })
 }
 
-fn started(config: Value) -> Desk {
+pub(super) fn started(config: Value) -> Desk {
     let mut page = Desk::of("somebody");
     start(&mut page, config);
     page
 }
 
-fn start(page: &mut Desk, config: Value) {
+pub(super) fn start(page: &mut Desk, config: Value) {
     let stream = |f: u64, model: &str| json!({ "kind": "custom", "model": model, "stream": { "$fn": f } });
     let mut all = json!({ "provider": stream(50, "model-1"), "providers": { "cheap": stream(52, "sums") }, "models": models() });
     all.as_object_mut().unwrap().extend(config.as_object().unwrap().clone());
@@ -31,13 +31,13 @@ fn start(page: &mut Desk, config: Value) {
 }
 
 /// Nobody counts what this model reads: then a token is four bytes.
-fn answers(page: &mut Desk, blocks: Vec<Block>, stop: StopReason) {
+pub(super) fn answers(page: &mut Desk, blocks: Vec<Block>, stop: StopReason) {
     let call = page.models.remove(0);
     let answer = Answer { blocks, stop: Some(stop), usage: Usage::default(), model: None, id: None };
     page.handle(Input::Answered { call, result: Ok(answer) });
 }
 
-fn says(page: &mut Desk, text: &str) {
+pub(super) fn says(page: &mut Desk, text: &str) {
     answers(page, vec![Block::Text(text.into())], StopReason::EndTurn);
 }
 
@@ -47,12 +47,12 @@ fn refuses(page: &mut Desk, code: Code) {
 }
 
 /// Whether the model is asked to sum up.
-fn sums_up(page: &Desk) -> bool {
+pub(super) fn sums_up(page: &Desk) -> bool {
     !page.models.is_empty() && page.asked.to_string().contains("You sum up a conversation")
 }
 
 /// Sends a message and answers it, and what is asked for before it.
-fn say(page: &mut Desk, text: &str, answer: &str) -> usize {
+pub(super) fn say(page: &mut Desk, text: &str, answer: &str) -> usize {
     page.must("sendMessage", json!({ "text": text }));
     let mut summaries = 0;
     while sums_up(page) {
@@ -71,7 +71,7 @@ fn fits(page: &Desk) {
     assert!(size <= WINDOW * BYTES, "{size} bytes");
 }
 
-fn long(what: &str, tokens: usize) -> String {
+pub(super) fn long(what: &str, tokens: usize) -> String {
     let word = format!("{what} ");
     word.repeat(tokens * BYTES / word.len())
 }
@@ -80,7 +80,7 @@ fn messages(page: &Desk) -> Vec<Value> {
     page.asked["messages"].as_array().unwrap().iter().filter(|one| one["role"] != "system").cloned().collect()
 }
 
-fn history(page: &mut Desk) -> Vec<Value> {
+pub(super) fn history(page: &mut Desk) -> Vec<Value> {
     page.must("history", json!({})).as_array().unwrap().clone()
 }
 

@@ -355,7 +355,7 @@ fn a_view_keeps_what_it_shows_of_a_session_that_a_start_does_not_take() {
     page.must("watch", json!({ "sessionId": "a" }));
     page.notices.clear();
     page.start();
-    let told = |notice: &Notice| matches!(notice, Notice::History(session, _) if session == "a");
+    let told = |notice: &Notice| matches!(notice, Notice::History(session, ..) if session == "a");
     assert!(!page.notices.iter().any(told), "{:?}", page.notices);
 }
 
@@ -1426,7 +1426,7 @@ fn a_run_goes_on_while_nobody_is_there_and_tells_nothing() {
 
         page.must("setOperator", json!({ "operator": { "subject": "ann" } }));
         page.must("watch", json!({ "sessionId": "docs" }));
-        let there = |notice: &Notice| matches!(notice, Notice::History(_, text) if text.contains("there"));
+        let there = |notice: &Notice| matches!(notice, Notice::History(_, text, _) if text.contains("there"));
         assert!(page.notices.iter().any(there));
         assert!(page.notices.iter().any(|notice| matches!(notice, Notice::View(..))));
         page.prompt("docs", "and now");

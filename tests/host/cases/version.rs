@@ -346,7 +346,7 @@ fn random_messages(rng: &mut Rng) -> Vec<Value> {
 fn accepted_by_all(session: &Session) {
     for &wire in Wire::ALL {
         let peer = Peer { wire, dialect: Dialect::CHAT, name: "anybody".into() };
-        let messages = Transcript::new(peer, session, &session.runs).extend(&session.runs).to_owned();
+        let messages = Transcript::new(peer, session, session.asked()).extend(&session.runs).to_owned();
         let messages: Value = serde_json::from_str(&format!("[{messages}]")).unwrap();
         let list = messages.as_array().unwrap();
         let judged = check_messages(wire, list, &Signed::new(), false);

@@ -663,7 +663,7 @@ impl World {
                 shapes::event(kind, &detail)?;
                 page.told.event(kind, detail, &self.journal, session, effectful)?;
             }
-            Notice::History(_, json) => {
+            Notice::History(_, json, _) => {
                 let Value::Array(messages) = parsed(&json)? else {
                     return Err("a history that is no array".into());
                 };

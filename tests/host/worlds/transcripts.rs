@@ -236,13 +236,13 @@ impl Page<'_> {
                 let takes = name != "stranger";
                 let dialect = Dialect { images: takes, documents: takes, ..Dialect::CHAT };
                 let peer = Peer { wire, dialect, name: name.into() };
-                let mut transcript = Transcript::new(peer, session, &session.runs);
+                let mut transcript = Transcript::new(peer, session, session.asked());
                 self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, name), place);
             }
         }
         let mistral = Preset::find("openai-compatible", "mistral").expect("a preset");
         let peer = Peer { wire: mistral.wire, dialect: mistral.dialect, name: "stranger".into() };
-        let mut transcript = Transcript::new(peer, session, &session.runs);
+        let mut transcript = Transcript::new(peer, session, session.asked());
         let messages = transcript.extend(&session.runs);
         self.judge(mistral.wire, messages, paused(&session.runs, "stranger"), place);
         let messages = fill(messages, media::bytes).expect("files that are known");
