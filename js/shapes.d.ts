@@ -391,6 +391,10 @@ export interface Snapshot {
   status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
   /** The conversation, the oldest first. */
   messages: readonly Message[];
+  /**
+   * True: what came before the first of `messages` is still on its way. A start does not wait for what is before a summary.
+   */
+  earlier?: boolean;
   /** What waits for a person. */
   permissions: readonly PermissionRequest[];
   /**

@@ -1,5 +1,5 @@
-// A year of daily use: 36,500 plain runs, once all in `default`, which is cleared every hundred, once over 1,000 sessions, and once in
-// one conversation that is never cleared and goes through a window of 8,000 tokens.
+// A year of daily use: 36,500 plain runs, of three kinds. All are in `default`, which is cleared every hundred. Or they are spread over
+// 1,000 sessions. Or they are one conversation, which is never cleared and goes through a window of 8,000 tokens.
 // What a start, the first prompt, a list, the memory and the disk cost then, beside a workspace in which nothing was said.
 //
 // Decides how the year is filled and what counts. Each figure is of a page that was just loaded. The filled profiles are

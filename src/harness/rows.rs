@@ -156,9 +156,7 @@ impl Harness {
             After::Look(waiting)
             | After::Head(waiting)
             | After::Find(waiting)
-            | After::Seek { waiting, .. } => {
-                self.core.reply_now(waiting.command, Err(error.clone()))
-            }
+            | After::Seek { waiting, .. } => self.core.reply_now(waiting.command, Err(error.clone())),
             After::List { command, .. } | After::Active { command, .. } | After::Arrived { command } => {
                 self.core.reply_now(command, Err(error.clone()));
             }

@@ -266,6 +266,23 @@ impl Session {
         (tried.is_like(whole) && tried.remembers()).then_some((window, run?))
     }
 
+    /// What the window's checkpoint says that speaks up to this row, when these rows follow this session. `None`: there can be
+    /// none. A door of the room `past`.
+    #[inline(never)]
+    pub fn window_at(mut self, seq: u64, rows: &[&str]) -> Option<String> {
+        enter(Room::Past);
+        for text in rows {
+            if self.seq == seq {
+                break;
+            }
+            let row = Row::from_text(text).ok()?;
+            let (header, entry) = row.read().ok()?;
+            self.read(&header, entry.as_ref(), &row).ok()?;
+        }
+        self.settle();
+        self.window().map(|window| window.text)
+    }
+
     /// Whether it has the summary that it goes on from.
     pub(crate) fn remembers(&self) -> bool {
         Window::of(&self.runs).summary.is_some()

@@ -46,14 +46,14 @@ mod cases {
     mod cleared;
     /// Conversations that become too long for their model.
     mod compaction;
-    /// Conversations that go on without what is before their window.
-    mod earlier;
     /// What every codec must make of what a model says.
     mod conformance;
     /// Rows that are damaged, and what can be done about it.
     pub mod damage;
     /// What was written down of an answer that streamed.
     mod draft;
+    /// Conversations that go on without what is before their window.
+    mod earlier;
     /// Files of a message.
     mod file;
     /// What a newer version of the package has stored.

@@ -32,12 +32,12 @@ impl Calls {
                     Some(version) if !session.shows(version) => {
                         session::history_of_version(session, version, limit, before)
                     }
-                    _ => self
-                        .history_of(session, limit, before)
-                        .map(|page| match core.session(&session.id).is_some_and(Session::goes_on) {
+                    _ => self.history_of(session, limit, before).map(|page| {
+                        match core.session(&session.id).is_some_and(Session::goes_on) {
                             true => self.with_those_at_hand(core, session, page, limit, before),
                             false => page,
-                        }),
+                        }
+                    }),
                 };
                 let missing = || no_message(before.filter(|_| version.is_none()).or(version));
                 Ok(history.ok_or_else(missing)?.into())

@@ -160,7 +160,8 @@ impl<'a> Stored<'a> {
 
     /// The session that the entries go on from.
     fn begun(&self, id: &str, engine: &PatternEngine) -> Session {
-        let at = self.window().or(self.checkpoint()).and_then(|text| Session::at_checkpoint(id, engine, text));
+        let at =
+            self.window().or(self.checkpoint()).and_then(|text| Session::at_checkpoint(id, engine, text));
         at.unwrap_or_else(|| Session::with(id, engine))
     }
 
@@ -234,10 +235,22 @@ impl<'a> Stored<'a> {
         self.must_be_stored(core, waiting)?;
         let mut entries = self.head.as_ref().map_or(0, Head::seq);
         // Nobody reads a session from one that is damaged or of another format: it is made anew.
+        let window = self.named_as("window").filter(|_| self.window().is_none());
+        let says = |text: &str, seq: u64| {
+            let rows = self.entries().iter().map(|(_, text)| text.as_str()).list();
+            let begun = self.begun(session, &core.sessions.engine);
+            begun.window_at(seq, &rows).is_some_and(|made| made == text)
+        };
+        let seq = self.head.as_ref().map_or(0, Head::window);
+        let is_other = window.is_some_and(|text| seq > 0 && !says(text, seq));
         let agrees = |(_, place): (Session, Option<Checkpoint>)| {
             let first = self.head.as_ref().map(Head::first);
             let place = place.filter(|place| Some(place.seq + 1) == first);
             match (place, self.named()) {
+                _ if is_other => Err(ErrorInfo::new(
+                    Code::Corrupt,
+                    "its window's checkpoint is not what these entries add up to",
+                )),
                 (Some(place), Some(text)) if place.text != text => {
                     Err(ErrorInfo::new(Code::Corrupt, "its checkpoint is not what these entries add up to"))
                 }

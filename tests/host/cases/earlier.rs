@@ -58,7 +58,8 @@ fn goes_through(page: &mut Desk, rng: &mut Rng, n: usize) {
                 _ => ("read", json!({ "n": n })),
             };
             // Some servers give each call the same id.
-            let call = Block::ToolCall { id: "call_0".into(), name: name.into(), arguments: arguments.to_string() };
+            let call =
+                Block::ToolCall { id: "call_0".into(), name: name.into(), arguments: arguments.to_string() };
             answers(page, vec![call], StopReason::ToolUse);
             while !page.tools.is_empty() {
                 page.returns(0);
@@ -88,7 +89,10 @@ fn conversation(seed: u64, messages: usize) -> Desk {
     }
     let mut page = again(page);
     page.rows("default");
-    assert!(window(&page).is_some() && !goes_on(&page), "seed {seed}: it was made by a start that has read all");
+    assert!(
+        window(&page).is_some() && !goes_on(&page),
+        "seed {seed}: it was made by a start that has read all"
+    );
     page
 }
 
@@ -205,16 +209,53 @@ fn whatever_is_asked_is_done_as_with_all_runs() {
             }
             for desk in &mut desks {
                 desk.holds("default");
+                let verified = desk.must("sessions.verify", json!({ "id": "default" }));
+                assert_eq!(
+                    (&verified["hmac_status"], &verified["damaged"]),
+                    (&json!("verified"), &Value::Null)
+                );
                 let heads = desk.stored(Table::Heads, "default");
                 assert!(!heads[0].contains("\"erases\""), "seed {seed}");
             }
             let again = desks.map(|desk| {
                 let mut desk = again(desk);
-                (history(&mut desk), say(&mut desk, "at last", "good"), desk.asked.clone(), desk.rows("default"))
+                let verified = desk.must("sessions.verify", json!({ "id": "default" }));
+                assert_eq!(
+                    (&verified["hmac_status"], &verified["damaged"]),
+                    (&json!("verified"), &Value::Null)
+                );
+                (
+                    history(&mut desk),
+                    say(&mut desk, "at last", "good"),
+                    desk.asked.clone(),
+                    desk.rows("default"),
+                )
             });
             assert_eq!(again[0], again[1], "seed {seed}");
         }
     }
+}
+
+#[test]
+fn the_next_one_is_made_from_the_one_before() {
+    let mut page = again(conversation(6, 130));
+    let mut rng = Rng::with_seed(6);
+    for round in 1..4 {
+        let first = window(&page);
+        for n in 0..90 {
+            talk(&mut page, &mut rng, 1_000 * round + n);
+        }
+        let read = page.read;
+        page = again(page);
+        assert!(goes_on(&page) && page.read < read + 1_600, "{}", page.read);
+        page.rows("default");
+        assert_ne!(window(&page), first);
+        // It is held against what all rows add up to.
+        let verified = page.must("sessions.verify", json!({ "id": "default" }));
+        assert_eq!((&verified["hmac_status"], &verified["damaged"]), (&json!("verified"), &Value::Null));
+        page.holds("default");
+    }
+    assert_eq!(history(&mut page), history(&mut again_without(&page)));
 }
 
 #[test]
@@ -260,14 +301,18 @@ fn a_fold_from_it_is_the_fold_of_all_rows() {
     let (mut places, mut found) = (0, 0);
     for end in (40..=texts.len()).step_by(5) {
         let whole = load(&texts[..end]);
-        let Some((place, run)) = Session::with("default", &engine).window_of(&whole, &texts[..end]) else { continue };
+        let Some((place, run)) = Session::with("default", &engine).window_of(&whole, &texts[..end]) else {
+            continue;
+        };
         found += 1;
         let next = Row::from_text(texts[place.seq as usize]).unwrap().header().unwrap();
         assert_eq!(next.run.as_ref(), Some(&run));
         // It goes on as the other does, as long as nothing is about what is before it.
         let at = Session::at_checkpoint("default", &engine, &place.text).unwrap();
         for more in [end, (end + 60).min(texts.len())] {
-            let Ok((tail, _)) = at.clone().go_on(texts[place.seq as usize..more].iter().copied()) else { continue };
+            let Ok((tail, _)) = at.clone().go_on(texts[place.seq as usize..more].iter().copied()) else {
+                continue;
+            };
             let whole = load(&texts[..more]);
             assert_eq!((tail.seq(), tail.hash(), tail.next()), (whole.seq(), whole.hash(), whole.next()));
             assert_eq!(tail.state(), whole.state());

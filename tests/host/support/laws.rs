@@ -7,7 +7,7 @@
 
 use super::engine::patterns;
 use lodger::journal::canonical::without;
-use lodger::journal::pack::{checkpoint_key, loose, unpacked};
+use lodger::journal::pack::{checkpoint_key, loose, unpacked, window_key};
 use lodger::journal::{Answer, Ask, AskReason, Cause, Entry, GENESIS, Mode, RecordKind, Row, Word};
 use lodger::model::Block;
 use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
@@ -125,6 +125,7 @@ impl Journal {
         let mut packed = Rows::new();
         for write in &commit.writes {
             match write {
+                Write::Pack { table: Table::Entries, key, .. } if *key == window_key(SESSION) => {}
                 Write::Pack { table: Table::Entries, key, value } if *key == checkpoint_key(SESSION) => {
                     self.is_a_checkpoint(value)?;
                 }
@@ -168,6 +169,8 @@ impl Journal {
                 Write::DeletePrefix { table: Table::Files, prefix } => {
                     law(prefix.len() == 1, || "more than a file was deleted".into())?;
                 }
+                // What was cleared or removed goes there too.
+                Write::DeletePrefix { table: Table::Entries, prefix } if *prefix == window_key(SESSION) => {}
                 Write::DeletePrefix { table: Table::Entries, prefix } => {
                     law(prefix.get(1) == Some(&"packs".into()), || "rows of entries were deleted".into())?;
                 }
