@@ -6,7 +6,7 @@ import { plain } from "../servers/raw.mjs";
 import { sumsUp, WIRES } from "../servers/wires/index.mjs";
 
 export default function (test) {
-  onBothHosts(test, (on) => { for (const row of WIRES) goesOn(on, row); byHand(on); tooLong(on); });
+  onBothHosts(test, (on) => { for (const row of WIRES) goesOn(on, row); byHand(on); tooLong(on); goesFar(on); });
 }
 
 /** What the models here take, and how many bytes their servers count for a token at the most. */
@@ -128,5 +128,64 @@ function tooLong(on) {
       return [outcome, error.code];
     });
     assert.deepEqual(off, ["failed", "context_length"]);
+  });
+}
+
+/** How many messages a person has sent whose conversation goes far, and the window of the model that answers. */
+const FAR = 240;
+const FAR_WINDOW = 8_000;
+
+export function goesFar(on) {
+  on("a start shows the end of a long conversation, and the rest when it has come", async (t, host) => {
+    let page = await open(t, host, { pageTools: false });
+    const begin = () => page.evaluate(([context]) => {
+      const text = (what) => `${what} ${"so it goes ".repeat(30)}`;
+      async function* stream({ messages }) { yield text(`answer to ${messages.length}`); }
+      globalThis.start = () => ws.startAgent({ provider: { kind: "custom", model: "far", stream }, models: { custom: { far: { context, output: 500 } } } });
+      globalThis.tell = async (n, more) => T.plain(await (await ws.sendMessage(text(`message ${n}`), more)).result).outcome;
+    }, [FAR_WINDOW]);
+    const anew = async () => { await page.reload(); await t.ready(page); await openIn(page, host, { pageTools: false }); await begin(); };
+    await begin();
+    await page.evaluate(async (count) => { await start(); for (let n = 0; n < count; n++) if ((await tell(n)) !== "completed") throw new Error(`message ${n}`); }, FAR);
+    const whole = await page.evaluate(async () => T.plain(await ws.history()));
+    assert.equal(whole.length, 2 * FAR);
+    // The first start reads all of it, and keeps what the next one goes on from.
+    await anew();
+    await page.evaluate(async () => { await start(); await ws.stopAgent(); });
+    await anew();
+    const shown = () => page.evaluate(async () => {
+      const seen = [];
+      const view = ws.view();
+      await new Promise((resolve) => {
+        view.subscribe(({ messages, earlier, status }) => { if (messages.length) seen.push([messages.length, earlier ?? false]); if (messages.length && !earlier && status === "ready") resolve(); });
+        start();
+      });
+      return T.plain({ seen, messages: view.getSnapshot().messages });
+    });
+    const { seen, messages } = await shown();
+    assert.ok(seen[0][0] < FAR && seen[0][1], `it begins with what is behind the window: ${JSON.stringify(seen)}`);
+    const lengths = [...new Set(seen.map(([length]) => length))];
+    assert.ok(lengths.length < 8, `it is not drawn for each page: ${lengths}`);
+    assert.deepEqual(messages, whole);
+    const other = await open(t, host, { pageTools: false });
+    /** What another tab shows once it is this many messages. */
+    const there = (length) => other.evaluate(async (length) => {
+      await until(() => { const { messages, earlier } = view.getSnapshot(); return messages.length === length && !earlier && messages.at(-1).status !== "partial"; });
+      return T.plain(view.getSnapshot().messages);
+    }, length);
+    assert.deepEqual(await there(whole.length), whole, "in another tab");
+    // What is about the beginning finds all of it, and the view says what the history says.
+    const both = () => page.evaluate(async () => T.plain([ws.view().getSnapshot(), await ws.history()]));
+    assert.equal(await page.evaluate(() => tell("now")), "completed");
+    assert.equal(await page.evaluate((replaces) => tell("instead", { replaces }), whole[2 * FAR - 4].id), "completed");
+    const [late, lateHistory] = await both();
+    assert.deepEqual([late.messages, late.earlier], [lateHistory, undefined]);
+    assert.deepEqual(lateHistory.slice(0, -2), whole.slice(0, -4));
+    assert.equal(await page.evaluate((replaces) => tell("at the beginning", { replaces }), whole[4].id), "completed");
+    const [early, earlyHistory] = await both();
+    assert.deepEqual([early.messages.length, early.messages, early.earlier], [6, earlyHistory, undefined]);
+    assert.deepEqual(await there(6), earlyHistory, "in another tab");
+    const { same, hmac } = await page.evaluate(async () => ({ ...await ws.sessions.replay(await ws.sessions.export("default")), hmac: (await ws.sessions.verify("default")).hmac_status }));
+    assert.deepEqual([same, hmac], [true, "verified"]);
   });
 }

@@ -13,7 +13,7 @@ import { message } from "../servers/sse.mjs";
 import { attacks } from "./attacks.mjs";
 import { foreign } from "./bundlers.mjs";
 import { busy, first, made } from "./carry.mjs";
-import { byHand, onAnthropic } from "./compaction.mjs";
+import { byHand, goesFar, onAnthropic } from "./compaction.mjs";
 import { remembers } from "./memory.mjs";
 import { clock, partial } from "./contract.mjs";
 import { headGone } from "./damage.mjs";
@@ -31,7 +31,7 @@ export default function (test) {
   const on = (title, body, options) => test(title, inFirefox(body), { hangMs: 180_000, ...options });
   onBothHosts(on, viewer, takeOver, loss, sample, attacks, betweenTabs, usual, origins, cut, emptied, bound, destinations, readers, first, made, busy, headGone, foreign);
   onBothHosts(on, explained, grants, small, tabs, partial, hidden, records);
-  onBothHosts(on, onAnthropic, byHand, remembers);
+  onBothHosts(on, onAnthropic, byHand, goesFar, remembers);
   onBothHosts(on, served.onAnthropic, served.asksOnce);
   clock(on);
 }

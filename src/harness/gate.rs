@@ -15,6 +15,7 @@ use crate::harness::core::refused::no_session;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::reads::Waiting;
 use crate::protocol::{Need, Request, Source};
+use crate::rooms::{Room, enter};
 use crate::session::Session;
 use serde_json::Value;
 
@@ -105,12 +106,7 @@ impl Harness {
                 self.reads.look_at_stored_end(&mut self.core, waiting());
                 return Ok(None);
             }
-            if self.core.is_earlier(request, &session) {
-                self.reads.look_at(&mut self.core, waiting());
-                return Ok(None);
-            }
-            if self.core.reaches_back(request, &session) {
-                self.reads.look_at_all(&mut self.core, waiting());
+            if self.core.goes_on(&session) && self.looks_back(&waiting()) {
                 return Ok(None);
             }
             return Ok(Some(session));
@@ -143,12 +139,25 @@ impl Harness {
             self.deferred.push((self.core.now, waiting.input()));
             return Ok(());
         }
-        if self.core.reaches_back(&waiting.request, &waiting.session) {
-            self.reads.look_at_all(&mut self.core, waiting);
+        if self.core.goes_on(&waiting.session) && self.looks_back(&waiting) {
             return Ok(());
         }
         let Waiting { command, session, request, fresh, .. } = waiting;
         self.dispatch(command, &request, fresh, &session)
+    }
+
+    /// Whether a command is about runs that its session at hand goes on without: then these are read first. A door of the room
+    /// `past`.
+    #[inline(never)]
+    fn looks_back(&mut self, waiting: &Waiting) -> bool {
+        enter(Room::Past);
+        let (shows, changes) = (self.core.is_earlier(waiting), self.core.reaches_back(waiting));
+        if shows {
+            self.reads.look_at(&mut self.core, waiting.clone());
+        } else if changes {
+            self.reads.look_at_all(&mut self.core, waiting.clone());
+        }
+        shows || changes
     }
 
     /// Which session an `interrupt` is for, by its id, by a run's, or by the prompt that waits.

@@ -5,11 +5,12 @@
 //! (`session/earlier`), and reading all of a session (`reads/look`).
 
 use crate::harness::core::Core;
+use crate::harness::reads::Waiting;
 use crate::journal::pack;
 use crate::ports::{Table, Write};
 use crate::protocol::{Command, Request};
-use crate::rooms::{Room, enter};
-use crate::session::{Checkpoint, Session, history};
+use crate::session::{Checkpoint, Session, Transcript, history};
+use serde_json::Value;
 
 impl Core {
     /// The session at hand, if it goes on without its first runs.
@@ -17,28 +18,28 @@ impl Core {
         self.session(session).filter(|session| session.goes_on())
     }
 
+    /// Whether a session at hand goes on without its first runs.
+    pub(in crate::harness) fn goes_on(&self, session: &str) -> bool {
+        self.going_on(session).is_some()
+    }
+
     /// Whether a command shows messages before the runs that are at hand.
-    pub(in crate::harness) fn is_earlier(&self, request: &Request, session: &str) -> bool {
-        let is_history = request.command == Command::History;
-        self.going_on(session).filter(|_| is_history).is_some_and(|folded| !has_page(folded, request))
+    pub(in crate::harness) fn is_earlier(&self, waiting: &Waiting) -> bool {
+        let is_history = waiting.request.command == Command::History;
+        let session = self.going_on(&waiting.session).filter(|_| is_history);
+        session.is_some_and(|session| !has_page(session, &waiting.request))
     }
 
     /// Whether a command changes or counts what is before the runs that are at hand.
-    pub(in crate::harness) fn reaches_back(&self, request: &Request, session: &str) -> bool {
-        self.going_on(session).is_some_and(|folded| self.needs_all(folded, request))
-    }
-
-    /// The same of a session that goes on without its first runs. A door of the room `past`.
-    #[inline(never)]
-    fn needs_all(&self, folded: &Session, request: &Request) -> bool {
-        enter(Room::Past);
-        let args = request.args();
-        let text = |name: &str| args.all().get(name).and_then(serde_json::Value::as_str);
+    pub(in crate::harness) fn reaches_back(&self, waiting: &Waiting) -> bool {
+        let Some(folded) = self.going_on(&waiting.session) else { return false };
+        let args = waiting.request.args();
+        let text = |name: &str| args.all().get(name).and_then(Value::as_str);
         let had = |key: &str| folded.had_key(&self.secrets.scrubbed(key.into()));
         let replaces = |message: &str| !folded.remembers_without(message);
         text("idempotencyKey").is_some_and(had)
             || text("replaces").is_some_and(replaces)
-            || match request.command {
+            || match waiting.request.command {
                 Command::SwitchTo | Command::RemoveMessage => true,
                 Command::SessionsOutput => text("id") == Some(&folded.id),
                 Command::Regenerate => {
@@ -55,7 +56,7 @@ impl Core {
         let is_it = taken.session.hash() == whole.hash();
         if is_it {
             taken.session = whole;
-            taken.transcripts.values_mut().for_each(crate::session::Transcript::is_stale);
+            taken.transcripts.values_mut().for_each(Transcript::is_stale);
         }
         is_it
     }
@@ -76,10 +77,8 @@ impl Core {
     }
 }
 
-/// Whether what is at hand has all messages that a command shows. A door of the room `past`.
-#[inline(never)]
+/// Whether what is at hand has all messages that a command shows.
 fn has_page(folded: &Session, request: &Request) -> bool {
-    enter(Room::Past);
     let args = request.args();
     let limit = args.whole("limit").and_then(|limit| usize::try_from(limit).ok());
     let (Some(limit), None) = (limit, args.text("version")) else { return false };
