@@ -4,6 +4,7 @@
 use super::compaction::{answers, history, long, say, says, start, sums_up};
 use crate::support::desk::Desk;
 use fastrand::Rng;
+use lodger::error::Code;
 use lodger::harness::Notice;
 use lodger::journal::Row;
 use lodger::journal::pack::window_key;
@@ -320,4 +321,58 @@ fn a_fold_from_it_is_the_fold_of_all_rows() {
         }
     }
     assert!(found > 100 && places > 150, "{found} {places}");
+}
+
+/// What is damaged before the window, a start does not read. What shows it says so, and work goes on.
+#[test]
+fn damage_before_the_window_is_found_by_what_reads_it() {
+    let page = conversation(7, 130);
+    let damaged = |from: &str| {
+        let mut page = Desk::on(page.store.clone(), page.now, "somebody");
+        page.tampers(Table::Entries, "default", from, "other");
+        again(page)
+    };
+    let mut before = damaged("message 20 ");
+    assert!(goes_on(&before));
+    say(&mut before, "and now?", "yes");
+    assert_eq!(before.integrity("default"), "verified");
+    let shown = history(&mut before);
+    assert!(shown.iter().any(|message| message.get("damaged").is_some()), "{:?}", shown.first());
+    assert_eq!(shown.last().unwrap()["parts"][0]["text"], "yes");
+    // It is set aside from here on, as one whose damage was found by a start.
+    assert_eq!(before.integrity("default"), "tampered");
+    let first = shown.iter().find(|message| message["role"] == "user").unwrap()["id"].clone();
+    assert_eq!(before.fails("removeMessage", json!({ "messageId": first })).0, Code::Corrupt);
+    // Behind it the start finds it.
+    let mut behind = damaged("message 129 ");
+    assert!(behind.harness.session("default").is_none());
+    assert_eq!(behind.fails("sendMessage", json!({ "text": "and now?" })).0, Code::Corrupt);
+}
+
+#[test]
+fn a_session_that_is_taken_by_its_next_message_goes_on_from_there_too() {
+    let mut page = Desk::of("somebody");
+    begin(&mut page);
+    page.launch("a");
+    let ask = |page: &mut Desk, n: usize| {
+        page.must(
+            "sessions.prompt",
+            json!({ "id": "a", "text": format!("message {n} {}", long("word", 60)) }),
+        );
+        goes_through(page, &mut Rng::with_seed(n as u64), n);
+    };
+    for n in 0..130 {
+        ask(&mut page, n);
+    }
+    for round in 0..3 {
+        page = again(page);
+        let read = page.read;
+        ask(&mut page, 200 + round);
+        let read = page.read - read;
+        assert_eq!(page.harness.session("a").unwrap().goes_on(), round > 0);
+        assert!(round == 0 || read < 900, "{read} rows");
+        page.rows("a");
+    }
+    assert_eq!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len(), 266);
+    page.holds("a");
 }
