@@ -224,6 +224,15 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
+    /// Whether the checkpoint of the window, if the head names one, is what these rows add up to, which are all.
+    fn is_of_its_window(&self, core: &Core, session: &str) -> bool {
+        let seq = self.head.as_ref().map_or(0, Head::window);
+        let Some(text) = self.named_as("window").filter(|_| seq > 0) else { return true };
+        let rows = self.entries().iter().map(|(_, text)| text.as_str()).list();
+        let made = self.begun(session, &core.sessions.engine).window_at(seq, &rows);
+        made.as_deref() == Some(text)
+    }
+
     /// What all rows of a session say of it.
     pub(in crate::harness) fn answer_verified(
         &self,
@@ -234,20 +243,13 @@ impl<'a> Stored<'a> {
         let session = &waiting.session;
         self.must_be_stored(core, waiting)?;
         let mut entries = self.head.as_ref().map_or(0, Head::seq);
+        let window = self.is_of_its_window(core, session);
         // Nobody reads a session from one that is damaged or of another format: it is made anew.
-        let window = self.named_as("window").filter(|_| self.window().is_none());
-        let says = |text: &str, seq: u64| {
-            let rows = self.entries().iter().map(|(_, text)| text.as_str()).list();
-            let begun = self.begun(session, &core.sessions.engine);
-            begun.window_at(seq, &rows).is_some_and(|made| made == text)
-        };
-        let seq = self.head.as_ref().map_or(0, Head::window);
-        let is_other = window.is_some_and(|text| seq > 0 && !says(text, seq));
         let agrees = |(_, place): (Session, Option<Checkpoint>)| {
             let first = self.head.as_ref().map(Head::first);
             let place = place.filter(|place| Some(place.seq + 1) == first);
             match (place, self.named()) {
-                _ if is_other => Err(ErrorInfo::new(
+                _ if !window => Err(ErrorInfo::new(
                     Code::Corrupt,
                     "its window's checkpoint is not what these entries add up to",
                 )),

@@ -66,13 +66,14 @@ impl Tail {
     }
 
     /// Where the page begins that is shown now: behind which rows the run with its first message has ended.
-    fn begins(&self, folded: &Session, page: &Value) -> Option<(String, (u64, String))> {
+    fn begins(&self, folded: &Session, page: &Value) -> Option<Shown> {
         let message = json::items(page).first()?.get("id")?.as_str()?;
         let next = folded.runs.get(folded.shown_at(message)? + 1)?;
         let of = |text: &str| Row::from_text(text).ok()?.header()?.run;
         let at = self.rows.iter().position(|(_, text)| of(text).as_ref() == Some(&next.id))?;
         let (key, text) = self.rows.get(at.checked_sub(1)?)?;
-        Some((message.into(), (number(key)?, Row::from_text(text).ok()?.hash().into())))
+        let end = (number(key)?, Row::from_text(text).ok()?.hash().into());
+        Some(Shown { session: folded.id.clone(), message: message.into(), end, of: self.of })
     }
 
     /// The page, if what these rows add up to has all of it, or they are all. With where it begins.
@@ -83,7 +84,7 @@ impl Tail {
         waiting: &Waiting,
         mut folded: Session,
         is_all: bool,
-    ) -> Option<(Value, Option<(String, (u64, String))>)> {
+    ) -> Option<(Value, Option<Shown>)> {
         let limit = waiting.request.args().whole("limit")?;
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
@@ -139,8 +140,7 @@ impl Reads {
                 None => None,
             };
             if let Some((answer, begins)) = found {
-                let (session, of) = (waiting.session, tail.of);
-                self.shown = begins.map(|(message, end)| Shown { session, message, end, of });
+                self.shown = begins;
                 core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
                 return Ok(None);
             }
