@@ -179,7 +179,7 @@ codes! {
     StorageBlocked = "storage_blocked", retry true;
     /// The disk quota is used up.
     QuotaExceeded = "quota_exceeded", retry false;
-    /// A write did not go through.
+    /// A write did not go through, or the browser did not end it for a minute, as happens where the disk is full.
     StorageFailed = "storage_failed", retry true;
     /// What the workspace had stored is gone, and lodger has not deleted it.
     StorageLost = "storage_lost", retry false;

@@ -1,13 +1,13 @@
 // IndexedDB: one short transaction a commit, all of its requests issued at once.
 //
 // Promises: a commit counts when the transaction is complete, not when a request succeeded. A failed expectation aborts
-// it whole. A connection that was lost is opened again and the transaction tried once more. Opening gives up in bounded
-// time. A database that was there and is not any more is not made anew. What fails throws `[kind, why]`: `quota`, `newer`,
+// it whole. A connection that was lost is opened again and the transaction tried once more. Opening and writing give up in
+// bounded time. A database that was there and is not any more is not made anew. What fails throws `[kind, why]`: `quota`, `newer`,
 // `blocked`, `unavailable`, `gone`, `failed`, or `lost`, which has failed as well. A module that does not come throws as `late`
 // does. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
 
 import { inBytes, whole } from "./bytes.js";
-import { adopt, after, cancel, createScope, disown, inWebKit, now } from "./env.js";
+import { adopt, after, cancel, createScope, disown, inOneTask, inWebKit, now } from "./env.js";
 import { look, unmarked } from "./marker.js";
 import { late } from "../protocol/error.js";
 import { pressed, unpressed } from "./press.js";
@@ -20,6 +20,11 @@ const BLOCKED_MS = 5_000;
 // The same where no `blocked` event tells of it: who opens behind a deletion that waits hears nothing. A browser that is
 // busy may need many seconds for its first look at the disk.
 const SILENT_MS = 30_000;
+// How long it may take to end a write, in milliseconds. On a full disk Chromium may never end one: neither event comes.
+const ENDLESS_MS = 60_000;
+const WAKING_MS = 5_000;
+const TASKS = 1_000;
+const ENDLESS = "the browser does not end it; the disk may be full";
 // How often, and after how long, a database is opened again that a browser is about to close or to delete.
 const CLOSING_TRIES = 8;
 const CLOSING_MS = 250;
@@ -78,7 +83,7 @@ export async function commit(connection, expected, writes, strict) {
   }
   return attempt(connection, async (database) => {
     const transaction = begin(database, [...expected, ...writes], "readwrite", strict);
-    const ended = end(transaction);
+    const ended = end(transaction, connection.scope);
     let wrong;
     try {
       expected.forEach(([table, key, value], place) => {
@@ -378,10 +383,21 @@ function issue(transaction, writes) {
 }
 
 /** Resolves when the transaction is complete. Somebody listens from the start: nobody may wait for it any more when it fails. */
-function end(transaction) {
+function end(transaction, scope) {
   const ended = new Promise((resolve, reject) => {
-    transaction.oncomplete = resolve;
-    transaction.onabort = () => reject(trouble(transaction.error));
+    const giveUp = async () => {
+      // Where a test fakes the time, none has passed.
+      for (let n = 0; n < TASKS; n++) await new Promise(inOneTask);
+      reject(["failed", ENDLESS]);
+      attemptTo(() => transaction.abort());
+    };
+    // A computer that wakes up tells of the end as well, and perhaps of the time first.
+    let timer = after(scope, ENDLESS_MS, () => (timer = after(scope, WAKING_MS, giveUp)));
+    transaction.oncomplete = () => resolve(cancel(scope, timer));
+    transaction.onabort = () => {
+      cancel(scope, timer);
+      reject(trouble(transaction.error));
+    };
   });
   ended.catch(() => {});
   return ended;

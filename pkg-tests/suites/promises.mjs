@@ -221,6 +221,23 @@ function results(test) {
       };
       ws.sendMessage("More.", { whenBusy: "queue" }).catch(() => {});
     }, "unknown", "quota_exceeded"],
+    "a write that the browser does not end": [() => {
+      // What it waits for that is here sooner.
+      const wait = globalThis.setTimeout;
+      globalThis.setTimeout = (work, ms, ...more) => wait(work, [60_000, 5_000].includes(ms) ? ms / 100 : ms, ...more);
+      const { transaction } = IDBDatabase.prototype;
+      IDBDatabase.prototype.transaction = function (...args) {
+        const begun = transaction.apply(this, args);
+        if (begun.mode === "readwrite") {
+          const store = begun.objectStore([].concat(args[0])[0]);
+          const keepOpen = () => { try { store.count("").onsuccess = keepOpen; } catch { /* it was given up */ } };
+          keepOpen();
+          Object.defineProperty(begun, "commit", { value() {} });
+        }
+        return begun;
+      };
+      ws.sendMessage("More.", { whenBusy: "queue" }).catch(() => {});
+    }, "unknown", "storage_failed"],
     "stopAgent()": [() => ws.stopAgent(), "interrupted", undefined],
     "interrupt()": [() => ws.interrupt(), "interrupted", undefined],
     "clearConversation()": [() => ws.clearConversation(), "interrupted", undefined],
