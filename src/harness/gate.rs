@@ -151,7 +151,9 @@ impl Harness {
     #[inline(never)]
     fn looks_back(&mut self, waiting: &Waiting) -> bool {
         enter(Room::Past);
-        let (shows, changes) = (self.core.is_earlier(waiting), self.core.reaches_back(waiting));
+        let Waiting { request, session, .. } = waiting;
+        let (shows, changes) =
+            (self.core.is_earlier(request, session), self.core.reaches_back(request, session));
         if shows {
             self.reads.look_at(&mut self.core, waiting.clone());
         } else if changes {

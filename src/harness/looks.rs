@@ -50,7 +50,8 @@ impl Harness {
 
     /// Whether a command only reads of a run that the session at hand does not know.
     fn has_forgotten(&self, waiting: &Waiting) -> bool {
-        waiting.request.need() == Need::Read && (self.is_strange(waiting) || self.core.is_earlier(waiting))
+        waiting.request.need() == Need::Read
+            && (self.is_strange(waiting) || self.core.is_earlier(&waiting.request, &waiting.session))
     }
 
     /// All of a session was read that is at hand without its first runs: it has them from here on.

@@ -6,7 +6,7 @@
 //! Decides what that is, and at which places there can be such a checkpoint: between runs, before one that builds on none
 //! before it. Promises: requests, heads and decisions are the same as with all runs, and that was tried before it is stored.
 //! Each text in it may be part of the next request. Leaves to others: the other members of a checkpoint (`checkpoint`), when
-//! it is written and believed (`harness/`), and commands that are about the runs before it (`harness/reads/earlier`).
+//! it is written and believed (`harness/`), and commands that are about the runs before it (`harness/core/earlier`).
 
 use super::checkpoint::{ENDS, end_from, ends_json};
 use super::compaction::summing::{WORDS, brings_outside, said_before, skills};

@@ -8,6 +8,7 @@ pub(in crate::harness) mod about;
 pub(in crate::harness) mod arrival;
 mod at_hand;
 pub(in crate::harness) mod drafts;
+mod earlier;
 pub(in crate::harness) mod head;
 pub(in crate::harness) mod integrity;
 pub(in crate::harness) mod named;

@@ -5,7 +5,6 @@
 //! their own (`pages/`).
 
 mod active;
-mod earlier;
 mod judge;
 mod waiting;
 pub(in crate::harness) use waiting::{Tail, Waiting};

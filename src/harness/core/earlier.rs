@@ -5,7 +5,6 @@
 //! (`session/earlier`), and reading all of a session (`reads/look`).
 
 use crate::harness::core::Core;
-use crate::harness::reads::Waiting;
 use crate::journal::pack;
 use crate::ports::{Table, Write};
 use crate::protocol::{Command, Request};
@@ -24,22 +23,21 @@ impl Core {
     }
 
     /// Whether a command shows messages before the runs that are at hand.
-    pub(in crate::harness) fn is_earlier(&self, waiting: &Waiting) -> bool {
-        let is_history = waiting.request.command == Command::History;
-        let session = self.going_on(&waiting.session).filter(|_| is_history);
-        session.is_some_and(|session| !has_page(session, &waiting.request))
+    pub(in crate::harness) fn is_earlier(&self, request: &Request, session: &str) -> bool {
+        let is_history = request.command == Command::History;
+        self.going_on(session).filter(|_| is_history).is_some_and(|session| !has_page(session, request))
     }
 
     /// Whether a command changes or counts what is before the runs that are at hand.
-    pub(in crate::harness) fn reaches_back(&self, waiting: &Waiting) -> bool {
-        let Some(folded) = self.going_on(&waiting.session) else { return false };
-        let args = waiting.request.args();
+    pub(in crate::harness) fn reaches_back(&self, request: &Request, session: &str) -> bool {
+        let Some(folded) = self.going_on(session) else { return false };
+        let args = request.args();
         let text = |name: &str| args.all().get(name).and_then(Value::as_str);
         let had = |key: &str| folded.had_key(&self.secrets.scrubbed(key.into()));
         let replaces = |message: &str| !folded.remembers_without(message);
         text("idempotencyKey").is_some_and(had)
             || text("replaces").is_some_and(replaces)
-            || match waiting.request.command {
+            || match request.command {
                 Command::SwitchTo | Command::RemoveMessage => true,
                 Command::SessionsOutput => text("id") == Some(&folded.id),
                 Command::Regenerate => {
