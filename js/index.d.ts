@@ -158,7 +158,7 @@ export class LodgerError extends Error {
  * - `storage_unavailable`: The database cannot be opened. Where the disk is full to its last block, Chromium says no more than this.
  * - `storage_blocked`: Another tab keeps the database from being opened.
  * - `quota_exceeded`: The disk quota is used up.
- * - `storage_failed`: A write did not go through.
+ * - `storage_failed`: A write did not go through, or the browser did not end it for a minute, as happens where the disk is full.
  * - `storage_lost`: What the workspace had stored is gone, and lodger has not deleted it.
  * - `newer_version`: A newer version of this package has written the stored data, or runs the agent in another tab: reload.
  * - `corrupt`: The stored data contradicts itself.
