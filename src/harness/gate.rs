@@ -72,7 +72,6 @@ impl Harness {
             from: None,
             until: None,
             window: None,
-            all: false,
             whole: false,
             in_part: false,
             sought: false,

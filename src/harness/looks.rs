@@ -102,7 +102,6 @@ impl Harness {
             from: None,
             until: None,
             window: None,
-            all: false,
             whole: false,
             in_part: false,
             sought: true,
@@ -217,7 +216,7 @@ impl Harness {
             Source::End if self.core.sessions.has(&waiting.session) => {
                 return stored.answer_status(&mut self.core, &waiting, signatures);
             }
-            Source::Fold if waiting.all && self.core.sessions.has(&waiting.session) => {
+            Source::Fold if self.core.reaches_back(&waiting.request, &waiting.session) => {
                 return self.all_came(waiting, &stored);
             }
             Source::Fold if self.core.sessions.has(&waiting.session) && !self.has_forgotten(&waiting) => {

@@ -4,8 +4,8 @@
 //!
 //! Decides at which places there can be a checkpoint and what is in it. Promises: a session that goes on from its checkpoint
 //! is the one that all of its rows give, but for the ends of runs that were over long before. One where the conversation
-//! is empty has no word of it; `earlier` has the other kind. What the fold knows more of, and no checkpoint has, keeps one from being made. Leaves to others: when it is
-//! written and whether it can be believed (`harness/`).
+//! is empty has no word of it. What the fold knows more of, and no checkpoint has, keeps one from being made. Leaves to others:
+//! the other kind (`earlier`), when one is written and whether it can be believed (`harness/`).
 
 use super::keeping::Keeping;
 use super::{Past, Session};

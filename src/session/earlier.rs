@@ -262,7 +262,7 @@ impl Session {
         }
         let (at, window, run) = place?;
         let tried = Session::at_checkpoint(&whole.id, &engine, &window.text)?;
-        let (tried, _) = tried.go_on(rows.iter().copied().skip(at)).ok()?;
+        let (tried, _) = tried.go_on(rows.get(at..)?.iter().copied()).ok()?;
         (tried.is_like(whole) && tried.remembers()).then_some((window, run?))
     }
 

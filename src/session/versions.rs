@@ -67,6 +67,11 @@ fn shows(run: &Run, message: &str) -> bool {
     run.message().0 == message || run.is_answer(message)
 }
 
+/// Whether a message has entered a run that was at work.
+fn has_entered(run: &Run, message: &str) -> bool {
+    run.steered.iter().any(|steered| steered.prompt.message == message)
+}
+
 impl Session {
     /// Every run since the conversation was last cleared, also those that have left it.
     pub fn all_runs(&self) -> impl Iterator<Item = &Run> {
@@ -111,8 +116,7 @@ impl Session {
 
     /// Which run of the conversation as it is now shows this message.
     pub(crate) fn shown_at(&self, message: &str) -> Option<usize> {
-        let entered = |run: &Run| run.steered.iter().any(|steered| steered.prompt.message == message);
-        self.runs.iter().rposition(|run| shows(run, message) || entered(run))
+        self.runs.iter().rposition(|run| shows(run, message) || has_entered(run, message))
     }
 
     /// The runs of the conversation as it is now.
@@ -254,8 +258,7 @@ impl Session {
 
     /// The message that has begun the run which this one has entered.
     pub(crate) fn entered_with(&self, message: &str) -> Option<&str> {
-        let has = |run: &&Run| run.steered.iter().any(|steered| steered.prompt.message == message);
-        self.runs.iter().find(has).map(|run| run.message().0)
+        self.runs.iter().find(|run| has_entered(run, message)).map(|run| run.message().0)
     }
 
     /// A message was withdrawn, with all that went with it. A door of the room `past`.

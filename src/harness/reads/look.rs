@@ -43,14 +43,20 @@ const WORTH: u64 = 512;
 pub(in crate::harness) struct Stored<'a> {
     pub rows: &'a [Rows],
     pub head: Option<Head>,
+    /// The checkpoint that the head names, if it is stored and of today's format.
+    named: Option<&'a str>,
+    /// The same of the window's.
+    named_window: Option<&'a str>,
     /// Whether the rows of packs were read too: then the entries go on from nothing.
     whole: bool,
 }
 
 impl<'a> Stored<'a> {
     pub(in crate::harness) fn of(rows: &'a [Rows]) -> Stored<'a> {
-        let mut stored = Stored { rows, head: None, whole: false };
+        let mut stored = Stored { rows, head: None, named: None, named_window: None, whole: false };
         stored.head = stored.head_row().map(Head::parse);
+        stored.named = stored.named_as("checkpoint");
+        stored.named_window = stored.named_as("window");
         stored
     }
 
@@ -101,12 +107,7 @@ impl<'a> Stored<'a> {
         runs.into_iter().map(|run| (run.into(), drafts::lost(run, self.drafts()))).list()
     }
 
-    /// The checkpoint that is stored, if the head names it and it is of today's format.
-    fn named(&self) -> Option<&'a str> {
-        self.named_as("checkpoint")
-    }
-
-    /// The same of the one that the head names under this member.
+    /// The checkpoint that the head names under this member, if it is stored and of today's format.
     fn named_as(&self, member: &str) -> Option<&'a str> {
         let is_it = |text: &str| {
             self.head.as_ref().is_some_and(|head| Checkpoint::is_named_by(text, &head.value, member))
@@ -118,7 +119,7 @@ impl<'a> Stored<'a> {
     fn window(&self) -> Option<&'a str> {
         let seq = self.head.as_ref().map_or(0, Head::window);
         let first = self.entries().first().and_then(|(key, _)| number(key));
-        self.named_as("window").filter(|_| seq > 0 && first == Some(seq + 1) && !self.whole)
+        self.named_window.filter(|_| seq > 0 && first == Some(seq + 1) && !self.whole)
     }
 
     /// Whether the entries go on from the window's checkpoint, and do not lead to where the head says. Then all are read.
@@ -130,7 +131,7 @@ impl<'a> Stored<'a> {
     /// what they go on from.
     fn checkpoint(&self) -> Option<&'a str> {
         let follows = self.entries().first().is_none_or(|(key, _)| number(key) > Some(1));
-        self.named().filter(|_| follows && !self.whole && self.window().is_none())
+        self.named.filter(|_| follows && !self.whole && self.window().is_none())
     }
 
     /// Whether rows are missing that only packs have.
@@ -151,7 +152,7 @@ impl<'a> Stored<'a> {
 
     /// The checkpoint of the window that the head names: up to which row it speaks, its sum, and the run that begins behind it.
     fn begins_behind(&self) -> Option<(u64, String, String)> {
-        let head = self.head.as_ref().filter(|_| self.named_as("window").is_some())?;
+        let head = self.head.as_ref().filter(|_| self.named_window.is_some())?;
         let seq = head.window();
         let next = self.entries().iter().find(|(key, _)| number(key) == Some(seq + 1))?;
         let run = Row::from_text(&next.1).ok()?.header()?.run?;
@@ -227,7 +228,7 @@ impl<'a> Stored<'a> {
     /// Whether the checkpoint of the window, if the head names one, is what these rows add up to, which are all.
     fn is_of_its_window(&self, core: &Core, session: &str) -> bool {
         let seq = self.head.as_ref().map_or(0, Head::window);
-        let Some(text) = self.named_as("window").filter(|_| seq > 0) else { return true };
+        let Some(text) = self.named_window.filter(|_| seq > 0) else { return true };
         let rows = self.entries().iter().map(|(_, text)| text.as_str()).list();
         let made = self.begun(session, &core.sessions.engine).window_at(seq, &rows);
         made.as_deref() == Some(text)
@@ -248,7 +249,7 @@ impl<'a> Stored<'a> {
         let agrees = |(_, place): (Session, Option<Checkpoint>)| {
             let first = self.head.as_ref().map(Head::first);
             let place = place.filter(|place| Some(place.seq + 1) == first);
-            match (place, self.named()) {
+            match (place, self.named) {
                 _ if !window => Err(ErrorInfo::new(
                     Code::Corrupt,
                     "its window's checkpoint is not what these entries add up to",
@@ -318,7 +319,7 @@ impl<'a> Stored<'a> {
         let begun = self.begun(session, &core.sessions.engine);
         let end = self.end(core, session);
         // What the head vouches for, it does not where it was changed.
-        let place = self.named().filter(|_| begun.seq() == 0 && !self.is_open(core, session));
+        let place = self.named.filter(|_| begun.seq() == 0 && !self.is_open(core, session));
         let place = place.and_then(|text| Session::at_checkpoint(session, &core.sessions.engine, text));
         let survey = damage::survey(begun, self.entries(), end, self.head_row(), doubted, place)?;
         if survey.is_of_another(session) { Err(not_its_own()) } else { Ok(survey) }
@@ -576,7 +577,7 @@ impl Reads {
     /// Reads all of a session at hand that goes on without its first runs, because a command is about these.
     pub(in crate::harness) fn look_at_all(&mut self, core: &mut Core, waiting: Waiting) {
         let reads = whole_of(&waiting.session, false);
-        self.read_after_commit(core, reads.into(), After::Look(Box::new(Waiting { all: true, ..waiting })));
+        self.read_after_commit(core, reads.into(), After::Look(Box::new(waiting)));
     }
 
     /// Answers from the rows of a journal, also where another tab holds the session.
@@ -771,7 +772,7 @@ pub(in crate::harness) fn whole_of(session: &str, whole: bool) -> [Read; 4] {
 /// What the rows of a session begin from: its checkpoint, if its head names that, or nothing.
 pub(in crate::harness) fn begun(id: &str, engine: &PatternEngine, head: &Rows, checkpoint: &Rows) -> Session {
     let rows = [Rows::new(), head.clone(), Rows::new(), checkpoint.clone()];
-    let at = Stored::of(&rows).named().and_then(|text| Session::at_checkpoint(id, engine, text));
+    let at = Stored::of(&rows).named.and_then(|text| Session::at_checkpoint(id, engine, text));
     at.unwrap_or_else(|| Session::with(id, engine))
 }
 
@@ -837,12 +838,12 @@ pub(in crate::harness) fn window_of(
     stored: &Stored,
     session: &Session,
 ) -> Option<(Checkpoint, String)> {
-    let begun = stored.begun(id, &core.sessions.engine);
-    let since = session.window_seq().unwrap_or_default().max(begun.seq());
+    let first = stored.entries().first().and_then(|(key, _)| number(key))?;
+    let since = session.window_seq().unwrap_or_default().max(first.saturating_sub(1));
     if session.seq().saturating_sub(since) < WORTH || !session.remembers() {
         return None;
     }
     let rows = stored.entries().iter().map(|(_, text)| text.as_str()).list();
-    let window = begun.window_of(session, &rows);
+    let window = stored.begun(id, &core.sessions.engine).window_of(session, &rows);
     window.filter(|(place, _)| place.seq.saturating_sub(since) >= WORTH)
 }

@@ -147,7 +147,7 @@ impl Reads {
             if at_first {
                 // What is behind that page has changed it since.
                 self.shown = None;
-                self.look_at_end(core, waiting);
+                self.look_at_end(core, Waiting { from: None, until: None, ..waiting });
                 return Ok(None);
             }
             if tail.seq > 0 {

@@ -27,8 +27,6 @@ pub(in crate::harness) struct Waiting {
     pub until: Option<u64>,
     /// Behind which row its window begins, 0: it has none; `None`: that is not known yet.
     pub window: Option<u64>,
-    /// It is at hand without its first runs, and the command is about these.
-    pub all: bool,
     /// Its checkpoint is of no use: all rows are read to fold it.
     pub whole: bool,
     /// It is damaged: all of it is read, to see what of it is whole.
