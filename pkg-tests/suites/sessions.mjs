@@ -19,7 +19,7 @@ export default function (test) {
   onBothHosts(test, hidden, records, first);
 }
 
-/** A tab with a workspace, `s` for its sessions, and an agent if there is somebody to ask. `clock`: it goes by `clock.now`. */
+/** A tab with a workspace, `s` for its sessions, and an agent if there is somebody to ask. `clock`: it goes by `clock.now`, from `now` on. */
 async function tab(t, base, { clock = false, config = {}, quotaSize, host } = {}) {
   const page = await t.tab();
   if (quotaSize) await (await (await t.context()).newCDPSession(page)).send("Storage.overrideQuotaForOrigin", { origin: t.env.site.url, quotaSize });
@@ -27,9 +27,9 @@ async function tab(t, base, { clock = false, config = {}, quotaSize, host } = {}
   return page;
 }
 
-async function begin(page, base, { clock = false, config = {}, host = "page" } = {}) {
-  await page.evaluate(async ([operator, base, clock, config, host]) => {
-    globalThis.clock = { now: Date.now() };
+async function begin(page, base, { clock = false, now = Date.now(), config = {}, host = "page" } = {}) {
+  await page.evaluate(async ([operator, base, clock, now, config, host]) => {
+    globalThis.clock = { now };
     globalThis.ws = await lodger.openWorkspace("desk", { operator, host, ...(clock && { now: () => globalThis.clock.now }) });
     globalThis.s = ws.sessions;
     globalThis.code = (promise) => promise.then(() => null, ({ code, message }) => ({ code, message }));
@@ -37,7 +37,7 @@ async function begin(page, base, { clock = false, config = {}, host = "page" } =
     globalThis.kinds = async (id) => (await s.events(id)).map((event) => event.event_type);
     globalThis.textsOf = async (sessionId) => (await ws.history({ sessionId })).map((m) => m.parts.at(-1)?.text);
     if (base) await ws.startAgent({ provider: T.anthropic(base), ...config });
-  }, [ANN, base, clock, config, host]);
+  }, [ANN, base, clock, now, config, host]);
 }
 
 /** The page goes away without a word, and comes back. */
@@ -438,6 +438,32 @@ function archives(test) {
       assert.deepEqual(seen, [true, answer, false, "verified", messages]);
     }
     assert.deepEqual(route.violations, []);
+  });
+
+  test("the policy archives what nobody has changed for so many days, at a start and while the page stays open", async (t) => {
+    const route = await t.raw(...Array.from({ length: 4 }, (_, n) => message(`Answer ${n}.`)));
+    const page = await tab(t, route.base, { clock: true });
+    const becomes = async (wanted) => assert.deepEqual(await page.evaluate(async (wanted) => {
+      let archived;
+      for (let n = 0; n < 500 && archived !== wanted; n++) {
+        archived = (await s.list()).filter((session) => session.archived).map(({ id }) => id).toSorted().join();
+        await new Promise((resolve) => { setTimeout(resolve, 20); });
+      }
+      return archived;
+    }, wanted), wanted);
+    await page.evaluate(async () => {
+      for (const id of ["old", "young"]) {
+        await s.launch({ id });
+        await says(id, "Keep this in mind.");
+        clock.now += 20 * 86_400_000;
+      }
+    });
+    const { now } = await page.evaluate(() => clock);
+    await again(t, page, route.base, { clock: true, now, config: { archive: { afterDays: 30 } } });
+    await becomes("default,old");
+    await page.evaluate(async () => { clock.now += 31 * 86_400_000; await ws.run("Still here."); });
+    await becomes("old,young");
+    assert.deepEqual(await page.evaluate(() => textsOf("old")), ["Keep this in mind.", "Answer 0."], "nothing is deleted");
   });
 
   test("sessions are found by their titles, archived ones too", async (t) => {

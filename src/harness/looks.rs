@@ -225,11 +225,7 @@ impl Harness {
             Source::End | Source::Fold => {}
         }
         let in_part = match &waiting.tail {
-            None => {
-                stored.lacks_the_past()
-                    || stored.is_open(&self.core, &waiting.session)
-                    || stored.misses_the_rest(&self.core, &waiting.session)
-            }
+            None => stored.lacks_rows(&self.core, &waiting.session),
             Some(tail) => tail.seq == 0 && stored.is_open(&self.core, &waiting.session),
         };
         if in_part && !waiting.whole {
@@ -292,7 +288,7 @@ impl Harness {
                 {
                     return Err(no_run(run));
                 }
-                self.take_for(waiting, stored.rows)
+                self.take_for(waiting, stored)
             }
             Need::Write => self.write_once(waiting, stored, signatures),
             _ => self.dispatch_waiting(waiting),

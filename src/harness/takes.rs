@@ -78,27 +78,22 @@ impl Harness {
         whole: &[String],
         rows: &[Rows],
     ) {
-        let read = sessions.iter().zip(rows.chunks(4));
-        let in_part = read.clone().filter(|(id, _)| !whole.contains(id));
-        let lacks = in_part.filter(|(id, rows)| {
-            let stored = Stored::of(rows);
-            stored.lacks_the_past()
-                || stored.is_open(&self.core, id)
-                || stored.misses_the_rest(&self.core, id)
-        });
-        let lacking = lacks.map(|(id, _)| id.clone()).list();
+        let read = sessions.iter().zip(rows.chunks(4).map(Stored::of)).list();
+        let in_part = read.iter().filter(|(id, _)| !whole.contains(id));
+        let lacks = in_part.filter(|(id, stored)| stored.lacks_rows(&self.core, id));
+        let lacking = lacks.map(|(id, _)| String::clone(id)).list();
         if !lacking.is_empty() {
             let goes_on = self.holding.runs_next();
             return self.reads.load(&mut self.core, sessions, files, lacking, goes_on);
         }
         let mut damaged = Vec::new();
-        for (session, rows) in read {
-            let all = (rows, whole.contains(session));
+        for &(session, ref stored) in &read {
+            let all = (stored, whole.contains(session));
             let taken = self.holding.take_session(&mut self.core, &mut self.runner, session, all);
             let Err(error) = taken else { continue };
             let borrows = |start: &mut Start| matches!(start.aim, Aim::Once(_));
             if let Some(Aim::Once(waiting)) = self.holding.start.take_if(borrows).map(|start| start.aim) {
-                if let Err(error) = self.not_taken(&waiting, rows, error) {
+                if let Err(error) = self.not_taken(&waiting, stored, error) {
                     self.core.reply_now(waiting.command, Err(error));
                     self.holding.give_back(&mut self.core, &mut self.runner);
                 }
@@ -106,7 +101,7 @@ impl Harness {
             }
             // The others are whole: it is set aside.
             if error.code == Code::Corrupt {
-                Stored::of(rows).set_aside(&mut self.core, session, &error);
+                stored.set_aside(&mut self.core, session, &error);
                 damaged.push((session, error));
             } else if session == DEFAULT_SESSION {
                 return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
@@ -135,10 +130,14 @@ impl Harness {
     }
 
     /// Takes the session of a command, and carries it out.
-    pub(in crate::harness) fn take_for(&mut self, waiting: Waiting, rows: &[Rows]) -> Result<(), ErrorInfo> {
-        let (id, all) = (waiting.session.clone(), (rows, waiting.whole));
+    pub(in crate::harness) fn take_for(
+        &mut self,
+        waiting: Waiting,
+        stored: &Stored,
+    ) -> Result<(), ErrorInfo> {
+        let (id, all) = (waiting.session.clone(), (stored, waiting.whole));
         if let Err(error) = self.holding.take_session(&mut self.core, &mut self.runner, &id, all) {
-            return self.not_taken(&waiting, rows, error);
+            return self.not_taken(&waiting, stored, error);
         }
         self.runner.start_session(&mut self.core, &id);
         let result = self.dispatch_waiting(waiting);
@@ -148,9 +147,9 @@ impl Harness {
     }
 
     /// The session of a command is not what was written. Where the first one was given up by that, it begins anew.
-    fn not_taken(&mut self, waiting: &Waiting, rows: &[Rows], error: ErrorInfo) -> Result<(), ErrorInfo> {
+    fn not_taken(&mut self, waiting: &Waiting, stored: &Stored, error: ErrorInfo) -> Result<(), ErrorInfo> {
         if error.code == Code::Corrupt {
-            Stored::of(rows).set_aside(&mut self.core, &waiting.session, &error);
+            stored.set_aside(&mut self.core, &waiting.session, &error);
         }
         self.reads.not_taken(&mut self.core, waiting, error)?;
         if waiting.session == DEFAULT_SESSION {

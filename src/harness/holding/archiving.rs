@@ -157,7 +157,7 @@ impl Holding {
             if stored.lacks_the_past() && !is_whole {
                 return read_to_take(core, reads, session, true);
             }
-            if let Err(error) = self.take_session(core, runner, session, (rows, is_whole)) {
+            if let Err(error) = self.take_session(core, runner, session, (&stored, is_whole)) {
                 if error.code == Code::Corrupt {
                     stored.set_aside(core, session, &error);
                     core.tell_damaged(session, &error);

@@ -14,7 +14,7 @@ use crate::harness::reads::look::{Stored, load_with_place, window_of};
 use crate::harness::runner::Runner;
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
-use crate::ports::{Rows, Table};
+use crate::ports::Table;
 
 impl Holding {
     /// Borrows the workspace for one command that writes.
@@ -35,13 +35,12 @@ impl Holding {
         core: &mut Core,
         runner: &mut Runner,
         id: &str,
-        (rows, opened): (&[Rows], bool),
+        (stored, opened): (&Stored, bool),
     ) -> Result<(), ErrorInfo> {
-        let stored = Stored::of(rows);
-        let (session, place) = load_with_place(id, core, &stored)?;
+        let (session, place) = load_with_place(id, core, stored)?;
         let works = self.start.as_ref().is_none_or(|start| !start.borrows());
         let window = match works && !opened && session.archived_at().is_none() && !session.is_once() {
-            true => window_of(id, core, &stored, &session),
+            true => window_of(id, core, stored, &session),
             false => None,
         };
         let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();

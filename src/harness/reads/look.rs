@@ -31,6 +31,7 @@ use crate::session::damage::{Damage, End, Place, Survey};
 use crate::session::record::{Record, begun_task};
 use crate::session::{Checkpoint, Session, damage, record};
 use serde_json::Value;
+use std::cell::Cell;
 
 /// How many rows are read at first to find events among them.
 const EVENT_ROWS: u64 = 512;
@@ -41,7 +42,7 @@ const WORTH: u64 = 512;
 /// What is stored of a session, as it was read for a command: its entries, its head, the drafts of its run, and the
 /// checkpoint that the entries go on from.
 pub(in crate::harness) struct Stored<'a> {
-    pub rows: &'a [Rows],
+    rows: &'a [Rows],
     pub head: Option<Head>,
     /// The checkpoint that the head names, if it is stored and of today's format.
     named: Option<&'a str>,
@@ -49,11 +50,23 @@ pub(in crate::harness) struct Stored<'a> {
     named_window: Option<&'a str>,
     /// Whether the rows of packs were read too: then the entries go on from nothing.
     whole: bool,
+    /// What they add up to, where that was asked for before the session is taken: a fold is the most of a start.
+    folded: Cell<Option<Folded>>,
 }
+
+/// A session, and the place of a checkpoint that is not stored yet.
+type Folded = (Session, Option<Checkpoint>);
 
 impl<'a> Stored<'a> {
     pub(in crate::harness) fn of(rows: &'a [Rows]) -> Stored<'a> {
-        let mut stored = Stored { rows, head: None, named: None, named_window: None, whole: false };
+        let mut stored = Stored {
+            rows,
+            head: None,
+            named: None,
+            named_window: None,
+            whole: false,
+            folded: Cell::new(None),
+        };
         stored.head = stored.head_row().map(Head::parse);
         stored.named = stored.named_as("checkpoint");
         stored.named_window = stored.named_as("window");
@@ -122,9 +135,20 @@ impl<'a> Stored<'a> {
         self.named_window.filter(|_| seq > 0 && first == Some(seq + 1) && !self.whole)
     }
 
+    /// Whether more of its rows have to be read before anything is said of it.
+    pub(in crate::harness) fn lacks_rows(&self, core: &Core, session: &str) -> bool {
+        self.lacks_the_past() || self.is_open(core, session) || self.misses_the_rest(core, session)
+    }
+
     /// Whether the entries go on from the window's checkpoint, and do not lead to where the head says. Then all are read.
-    pub(in crate::harness) fn misses_the_rest(&self, core: &Core, session: &str) -> bool {
-        self.window().is_some() && load(session, core, self).is_err()
+    fn misses_the_rest(&self, core: &Core, session: &str) -> bool {
+        if self.window().is_none() {
+            return false;
+        }
+        let folded = load_with_place(session, core, self).ok();
+        let misses = folded.is_none();
+        self.folded.set(folded);
+        misses
     }
 
     /// The checkpoint that the entries go on from; `None`: they begin with the first, or nothing that can be believed says
@@ -246,7 +270,7 @@ impl<'a> Stored<'a> {
         let mut entries = self.head.as_ref().map_or(0, Head::seq);
         let window = self.is_of_its_window(core, session);
         // Nobody reads a session from one that is damaged or of another format: it is made anew.
-        let agrees = |(_, place): (Session, Option<Checkpoint>)| {
+        let agrees = |(_, place): Folded| {
             let first = self.head.as_ref().map(Head::first);
             let place = place.filter(|place| Some(place.seq + 1) == first);
             match (place, self.named) {
@@ -794,14 +818,15 @@ pub(in crate::harness) fn load_with_place(
     id: &str,
     core: &Core,
     stored: &Stored,
-) -> Result<(Session, Option<Checkpoint>), ErrorInfo> {
-    loaded(id, core, stored).map_err(|error| match error.code {
+) -> Result<Folded, ErrorInfo> {
+    let folded = stored.folded.take();
+    folded.map_or_else(|| loaded(id, core, stored), Ok).map_err(|error| match error.code {
         Code::Corrupt => error.hint(ways_out(id)),
         _ => error,
     })
 }
 
-fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<(Session, Option<Checkpoint>), ErrorInfo> {
+fn loaded(id: &str, core: &Core, stored: &Stored) -> Result<Folded, ErrorInfo> {
     core.integrity(id).accept("agent session state", id)?;
     let texts = stored.entries().iter().map(|(_, text)| text.as_str());
     let begun = stored.begun(id, &core.sessions.engine);
