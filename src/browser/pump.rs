@@ -33,6 +33,9 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::AbortController;
 
+/// After how long at the latest it is looked again what is due.
+const LOOK_MS: Millis = 3_600_000;
+
 /// What goes from a host to its client.
 #[derive(Debug)]
 pub enum Deliver<'a> {
@@ -294,8 +297,9 @@ impl Pump {
             env::cancel(&self.0.scope, id);
         }
         let Some(deadline) = deadline else { return };
-        // Timers may be late, and may be throttled: the clock decides, not their number.
-        let wait = deadline.saturating_sub(self.now()).clamp(1, 0x7FFF_FFFF);
+        // Timers may be late, and may be throttled: the clock decides, not their number. A computer that sleeps stops timers,
+        // and the clock goes on.
+        let wait = deadline.saturating_sub(self.now()).clamp(1, LOOK_MS);
         let pump = Rc::downgrade(&self.0);
         let tick = task::once(move || {
             if let Some(pump) = Pump::of(&pump) {
