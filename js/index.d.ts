@@ -1273,7 +1273,8 @@ export interface Sessions {
   recover(id: string, options: { action?: "reconnect" | "resume"; reason?: string; detail?: string }): Promise<SessionState>;
   /**
    * All sessions, the last changed first; one that is damaged says so (`damaged`). Where what says how a session stands was changed
-   * from outside, it is shown as it is stored.
+   * from outside, it is shown as it is stored. With `withVerification` the head of each is held against its signature. A changed row
+   * behind an unchanged head is found when the session is opened, and by `verify`, which reads all rows.
    */
   list(): Promise<SessionState[]>;
   list(options: { withVerification: true }): Promise<{ session: SessionState; hmac_status: HmacStatus }[]>;

@@ -74,8 +74,8 @@
 //!             harness.handle(now, Input::Read { read: id, result: Ok(rows) });
 //!         }
 //!         Action::Sign { id, texts } => {
-//!             let signatures = Some(store.signatures(&texts));
-//!             harness.handle(now, Input::Signed { id, signatures });
+//!             let result = Ok(Some(store.signatures(&texts)));
+//!             harness.handle(now, Input::Signed { id, result });
 //!         }
 //!         // Rooms that arrive when they are needed: outside of the npm package all are there.
 //!         Action::Room(room) => harness.handle(now, Input::Room { room, result: Ok(()) }),

@@ -417,7 +417,7 @@ function goals({ visits, list, disk, bytes }) {
 function report({ runs, visits, list, disk, bytes }) {
   const kinds = Object.keys(KINDS);
   const line = (title, of, digits = 1) => console.log(`  ${title.padEnd(52)}${kinds.map((kind) => { const value = of(kind); return (value === undefined ? "" : value.toFixed(digits)).padStart(14); }).join("")}`);
-  console.log(`${`${runs.toLocaleString("en")} plain runs`.padEnd(54)}${["an empty one", "in default", "1,000 sessions", "summed up"].map((title) => title.padStart(14)).join("")}`);
+  console.log(`${`${runs.toLocaleString("en")} plain runs`.padEnd(54)}${["an empty one", "in default", "in 1,000", "summed up"].map((title) => title.padStart(14)).join("")}`);
   line("a start, ms", (kind) => visits[kind].start.wall);
   line("  of the main thread", (kind) => visits[kind].start.cpu);
   line("  rows that it reads", (kind) => visits[kind].start.rows, 0);

@@ -12,6 +12,7 @@ export default function (test) {
     cleared(test, host);
   }
   results(test);
+  signing(test);
 }
 
 // ------------------------------------------------------------------ acknowledgements
@@ -296,5 +297,37 @@ function results(test) {
     const result = await a.evaluate(async () => T.plain(await result));
     hold.open();
     assert.deepEqual([result.outcome, result.text], ["completed", "One two four."]);
+  });
+}
+
+// ------------------------------------------------------------------ signing
+
+function signing(test) {
+  test("a signing key that cannot be read is no reason to go on without one", async (t) => {
+    const route = await t.raw(message("One."), message("Two."));
+    const page = await t.tab();
+    await page.evaluate(async (base) => {
+      const ws = await lodger.openWorkspace("w");
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run("Count.");
+    }, route.base);
+    await page.reload();
+    await t.ready(page);
+    const seen = await page.evaluate(async (base) => {
+      const { get } = IDBObjectStore.prototype;
+      let fails = true;
+      IDBObjectStore.prototype.get = function (key) {
+        if (fails && this.name === "vault" && key === 1) throw new DOMException("The key cannot be read.", "UnknownError");
+        return get.call(this, key);
+      };
+      const ws = await lodger.openWorkspace("w");
+      const how = async () => (await ws.sessions.status("default")).hmac_status;
+      const starts = () => ws.startAgent({ provider: T.anthropic(base) });
+      const refused = [(await T.refused(how)).code, (await T.refused(starts)).code];
+      fails = false;
+      await starts();
+      return T.plain([refused, await how(), (await ws.run("And on.")).text, await how(), (await ws.sessions.verify("default")).hmac_status]);
+    }, route.base);
+    assert.deepEqual(seen, [["storage_failed", "storage_failed"], "verified", "Two.", "verified", "verified"]);
   });
 }

@@ -352,8 +352,8 @@ impl Pump {
             Action::Sign { id, texts } => {
                 let pump = self.clone();
                 task::start(async move {
-                    let signatures = pump.0.store.sign(&texts).await;
-                    pump.input(Input::Signed { id, signatures });
+                    let result = pump.0.store.sign(&texts).await;
+                    pump.input(Input::Signed { id, result });
                 });
             }
             Action::Draft { writes } => self.0.store.write_at_once(writes),

@@ -34,7 +34,7 @@ impl Signer {
     /// The signatures of these texts; `None`: there is no key (`make`: none could be made).
     ///
     /// # Errors
-    /// There is no room for the key.
+    /// There is no room for the key, or it cannot be read.
     pub async fn sign(
         &self,
         idb: &Idb,
@@ -59,23 +59,23 @@ impl Signer {
         if !has_cipher() {
             return Ok(None);
         }
-        let there = |key: &JsValue| !key.is_undefined();
-        let found = idb.kept_key(&JsValue::UNDEFINED, PLACE).await.ok();
-        if !make || !found.as_ref().is_some_and(JsValue::is_undefined) {
-            return Ok(found.filter(there));
+        // A key that is there and cannot be read now must not look like none.
+        let found = idb.kept_key(&JsValue::UNDEFINED, PLACE).await?;
+        if !make || !found.is_undefined() {
+            return Ok(Some(found).filter(|key| !key.is_undefined()));
         }
         let Ok(made) = make_signing_key().await else { return Ok(None) };
         // One of two tabs wins.
         match idb.kept_key(&made, PLACE).await {
             Err(StoreError::Quota) => Err(StoreError::Quota),
-            kept => Ok(kept.ok().filter(there)),
+            kept => Ok(kept.ok().filter(|key| !key.is_undefined())),
         }
     }
 
     /// The commit with its rows signed: what is to be signed is put as it is stored. `None`: nothing is.
     ///
     /// # Errors
-    /// There is no room for the key.
+    /// There is no room for the key, or it cannot be read.
     pub async fn signed(&self, idb: &Idb, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let mut texts = Vec::new();
         for write in &commit.writes {

@@ -106,10 +106,13 @@ impl Store {
     }
 
     /// The signatures of these texts, if there is a key.
-    pub async fn sign(&self, texts: &[String]) -> Option<Vec<String>> {
+    ///
+    /// # Errors
+    /// The key cannot be read.
+    pub async fn sign(&self, texts: &[String]) -> Result<Option<Vec<String>>, StoreError> {
         match &self.kind {
-            Kind::Memory(memory) => Some(memory.borrow().signatures(texts)),
-            Kind::Idb(idb) => self.signer.sign(idb, texts, false).await.unwrap_or_default(),
+            Kind::Memory(memory) => Ok(Some(memory.borrow().signatures(texts))),
+            Kind::Idb(idb) => self.signer.sign(idb, texts, false).await,
         }
     }
 

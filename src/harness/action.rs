@@ -83,12 +83,12 @@ pub enum Input {
         /// What it gave.
         result: Result<Vec<Rows>, StoreError>,
     },
-    /// The signatures of the texts of [`Action::Sign`]; `None`: there is no key.
+    /// The signatures of the texts of [`Action::Sign`], one for each; `None`: there is no key.
     Signed {
         /// Which one.
         id: u64,
-        /// One for each text.
-        signatures: Option<Vec<String>>,
+        /// Them, or that nobody knows whether there is a key.
+        result: Result<Option<Vec<String>>, StoreError>,
     },
     /// The skills of the account, as [`Action::Account`] gave them, of all workspaces, in the order of their names.
     Account {

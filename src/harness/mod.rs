@@ -241,9 +241,12 @@ impl Harness {
             }
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
-            Input::Signed { id, signatures } => {
+            Input::Signed { id, result } => {
                 if let Some((after, rows)) = self.reads.judged.remove(id) {
-                    self.rows_read(after, rows, signatures);
+                    match result {
+                        Ok(signatures) => self.rows_read(after, rows, signatures),
+                        Err(error) => self.read_failed(after, &error.info()),
+                    }
                 }
             }
             Input::Account { read, result } => {

@@ -8,6 +8,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::action::Input;
 use crate::harness::reads::After;
+use crate::harness::reads::sweep::Then;
 use crate::harness::runner::Help;
 use crate::harness::runner::messages::prompted;
 use crate::ports::Millis;
@@ -19,8 +20,11 @@ impl Harness {
     /// nothing may come between.
     pub(super) fn must_finish(&self) -> bool {
         self.runner.pages.is_committing()
-            || self.reads.under_way.values().any(|after| {
-                matches!(after, After::Erase { .. } | After::Remains { .. } | After::Archive { .. })
+            || self.reads.all().any(|after| {
+                matches!(
+                    after,
+                    After::Erase { .. } | After::Remains { .. } | After::Sweep { .. } | After::Archive { .. }
+                )
             })
     }
 
@@ -77,6 +81,11 @@ impl Harness {
                 && let Some(next) = self.core.follows.next.pop_front()
             {
                 self.runner.follow(&mut self.core, next);
+                continue;
+            }
+            if !self.must_finish() && !self.core.follows.files.is_empty() {
+                let files = std::mem::take(&mut self.core.follows.files);
+                self.reads.sweep(&mut self.core, files, Then::Unqueued);
                 continue;
             }
             if self.runner.help == Help::Wanted {

@@ -8,8 +8,9 @@
 use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::Action;
-use crate::harness::core::DEFAULT_SESSION;
 use crate::harness::core::about::run_of;
+use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
+use crate::harness::reads::sweep::{self, Then};
 use crate::harness::reads::{After, Waiting};
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
@@ -119,21 +120,46 @@ impl Harness {
             }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
             After::Remains { first } => {
-                self.holding.erase_removed(&mut self.core, &mut self.runner, &rows, first)
+                self.holding.erase_removed(&mut self.core, &rows, first);
+                self.sweep(&rows, Then::Removed);
             }
             After::Erase { command, session, place } => {
                 let part = rows.first().unwrap_or(&empty);
                 self.core.pack(&session, part, place, (false, false));
-                let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
-                self.runner.sweep_files(&mut self.core, &files);
                 self.core.outbox.strictly();
-                let reads = &mut self.reads;
-                self.holding.erased(&mut self.core, &mut self.runner, reads, (command, &session), Ok(None));
+                self.sweep(&rows, Then::Erased { command, session });
+            }
+            After::Sweep { files, then } => {
+                sweep::delete_unused(&mut self.core, files, &rows, signatures);
+                self.swept(then);
             }
             After::Archive { command, session, step } => {
                 let (core, runner, reads) = (&mut self.core, &mut self.runner, &mut self.reads);
                 self.holding.archived(core, runner, reads, (command, &session), (step, &rows));
             }
+        }
+    }
+
+    /// Content is erased. `rows`: the second are those of the files, some of which may go with it.
+    fn sweep(&mut self, rows: &[Rows], then: Then) {
+        let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
+        if let Some(then) = self.reads.sweep(&mut self.core, files, then) {
+            self.swept(then);
+        }
+    }
+
+    /// No file is left that no conversation refers to.
+    fn swept(&mut self, then: Then) {
+        let (core, runner, reads) = (&mut self.core, &mut self.runner, &mut self.reads);
+        core.outbox.strictly();
+        match then {
+            Then::Erased { command, session } => {
+                self.holding.erased(core, runner, reads, (command, &session), Ok(None));
+            }
+            Then::Removed if core.state.lifecycle != Lifecycle::Running => {
+                self.holding.give_back(core, runner)
+            }
+            Then::Started | Then::Unqueued | Then::Removed => {}
         }
     }
 
@@ -149,10 +175,15 @@ impl Harness {
 
     pub(in crate::harness) fn read_failed(&mut self, after: After, error: &ErrorInfo) {
         match after {
-            After::Epoch | After::Around | After::Load { .. } | After::Remains { .. } => {
+            After::Epoch
+            | After::Around
+            | After::Load { .. }
+            | After::Remains { .. }
+            | After::Sweep { then: Then::Removed, .. } => {
                 self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.clone())
             }
-            After::Account { .. } => {}
+            // The next start looks for them again.
+            After::Account { .. } | After::Sweep { then: Then::Started | Then::Unqueued, .. } => {}
             After::Look(waiting)
             | After::Head(waiting)
             | After::Find(waiting)
@@ -160,7 +191,8 @@ impl Harness {
             After::List { command, .. } | After::Active { command, .. } | After::Arrived { command } => {
                 self.core.reply_now(command, Err(error.clone()));
             }
-            After::Erase { command, session, .. } => {
+            After::Erase { command, session, .. }
+            | After::Sweep { then: Then::Erased { command, session }, .. } => {
                 let (reads, of, error) = (&mut self.reads, (command, session.as_str()), error.clone());
                 self.holding.erased(&mut self.core, &mut self.runner, reads, of, Err(error))
             }

@@ -12,6 +12,7 @@ use crate::harness::holding::arrivals::begin_anew;
 use crate::harness::holding::start::{Aim, Start};
 use crate::harness::reads::Waiting;
 use crate::harness::reads::look::Stored;
+use crate::harness::reads::sweep::Then;
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Rows};
 use crate::session::Session;
@@ -60,10 +61,7 @@ impl Harness {
         let files = part(2).iter().map(|(key, _)| key.clone()).list();
         match self.holding.start.as_ref().map(|start| &start.aim) {
             Some(Aim::Once(waiting)) => sessions = vec![waiting.session.clone()],
-            Some(Aim::Arrival) => {
-                self.runner.sweep_files(&mut self.core, &files);
-                return self.holding.let_in(&mut self.core, &mut self.runner);
-            }
+            Some(Aim::Arrival) => return self.holding.let_in(&mut self.core, &mut self.runner),
             Some(Aim::Sweep) => return self.load(Vec::new(), files, &[], &[]),
             _ => {}
         }
@@ -107,7 +105,6 @@ impl Harness {
                 return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
             }
         }
-        self.runner.sweep_files(&mut self.core, &files);
         let aim = self.run_started(&sessions);
         for (session, error) in damaged {
             self.core.tell_damaged(session, &error);
@@ -118,6 +115,7 @@ impl Harness {
                 for session in &sessions {
                     pack_again(&mut self.core, &mut self.reads, session);
                 }
+                self.reads.sweep(&mut self.core, files, Then::Started);
             }
             Some(Aim::Once(waiting)) => {
                 // What another tab has said since this one looked is not in its views yet.

@@ -184,6 +184,12 @@ impl Session {
         earlier.chain(self.files().map(|file| &*file.id)).map(Value::from).list()
     }
 
+    /// Whether it refers to this file, or the runs do that it goes on without.
+    pub fn keeps_file(&self, id: &str) -> bool {
+        let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files);
+        earlier.chain(self.files().map(|file| &file.id)).any(|file| file == id)
+    }
+
     /// The window's checkpoint at this place; `None`: something is under way here. A door of the room `past`.
     #[inline(never)]
     fn window(&self) -> Option<Checkpoint> {

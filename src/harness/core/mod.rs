@@ -32,7 +32,7 @@ use crate::harness::core::secrets::Secrets;
 use crate::harness::core::slots::Sessions;
 use crate::journal::Entry;
 use crate::json::json;
-use crate::ports::{Millis, PatternEngine, Read};
+use crate::ports::{Key, Millis, PatternEngine, Read};
 use crate::run::{Call, Run, Runs};
 use crate::session::Session;
 use crate::session::operator::Operator;
@@ -104,6 +104,8 @@ pub(in crate::harness) struct State {
 #[derive(Debug, Default)]
 pub(in crate::harness) struct Follows {
     pub next: VecDeque<Next>,
+    /// Files of messages that wait no more: it is looked whether anything else refers to them.
+    pub files: Vec<Key>,
     /// Why the harness itself cannot go on, where a part has found that out.
     pub broken: Option<ErrorInfo>,
 }

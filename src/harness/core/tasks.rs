@@ -108,10 +108,13 @@ impl Core {
             let Some(Part::Text(session)) = key.last() else { continue };
             let has_row = key.len() > 1;
             let row = if has_row { Some(text.clone()) } else { row_by(&Head::parse(text)) };
-            match row {
-                Some(row) if row.is_empty() => open.push(session.clone()),
-                Some(row) => {
-                    let head = Head::parse(&row);
+            let says = |row: String| {
+                (!row.is_empty()).then(|| Head::parse(&row)).filter(|head| head.value.is_object())
+            };
+            match row.map(says) {
+                // A row that says nothing is of one that is not over, and so is one that nobody can read.
+                Some(None) => open.push(session.clone()),
+                Some(Some(head)) => {
                     if !has_row {
                         self.write_task(session, &head);
                     }

@@ -57,8 +57,10 @@ impl Holding {
     /// Packs an archived session again that a command was for and no run has begun in. Whether something is under way by
     /// which the workspace is given back.
     pub(in crate::harness) fn put_back(&mut self, core: &mut Core, reads: &mut Reads, session: &str) -> bool {
-        let ends = |after: &After| matches!(after, After::Erase { .. } | After::Archive { .. });
-        if reads.under_way.values().any(ends) {
+        let ends = |after: &After| {
+            matches!(after, After::Erase { .. } | After::Sweep { .. } | After::Archive { .. })
+        };
+        if reads.all().any(ends) {
             return true;
         }
         pack_again(core, reads, session)

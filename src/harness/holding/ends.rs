@@ -7,6 +7,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::Holding;
+use crate::harness::reads::sweep::Then;
 use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
 
@@ -75,9 +76,8 @@ impl Holding {
         }
         // What was read for this holding of the workspace must not serve the next one.
         let mut unanswered = Vec::new();
-        reads.judged.retain(|(after, _)| !matches!(after, After::Load { .. } | After::Archive { .. }));
-        reads.under_way.retain(|after| match after {
-            After::Erase { command, .. } => {
+        let mut stays = |after: &After| match after {
+            After::Erase { command, .. } | After::Sweep { then: Then::Erased { command, .. }, .. } => {
                 unanswered.push(*command);
                 false
             }
@@ -89,9 +89,12 @@ impl Holding {
             | After::Account { .. }
             | After::Around
             | After::Load { .. }
-            | After::Remains { .. } => false,
+            | After::Remains { .. }
+            | After::Sweep { .. } => false,
             _ => true,
-        });
+        };
+        reads.judged.retain(|(after, _)| stays(after));
+        reads.under_way.retain(stays);
         for command in unanswered {
             core.reply_now(command, Err(error.clone()));
         }

@@ -8,7 +8,6 @@ use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, tasks};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
 use crate::harness::reads::Reads;
-use crate::harness::runner::Runner;
 use crate::list::Listed;
 use crate::ports::{Millis, Rows, Table, Write};
 
@@ -35,15 +34,9 @@ impl Holding {
         }
     }
 
-    /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files. `first`: what is known of
+    /// Nothing is left of the removed sessions but their files. `rows`: which session each run is of. `first`: what is known of
     /// runs of the first session is of one that was removed.
-    pub(in crate::harness) fn erase_removed(
-        &mut self,
-        core: &mut Core,
-        runner: &mut Runner,
-        rows: &[Rows],
-        first: bool,
-    ) {
+    pub(in crate::harness) fn erase_removed(&self, core: &mut Core, rows: &[Rows], first: bool) {
         let over = |at: Millis| at.saturating_add(UNDO_MS) <= core.now;
         let is_over = |session: &&str| core.removed_at(session).is_some_and(over);
         let gone: Vec<String> =
@@ -62,11 +55,6 @@ impl Holding {
         for session in &gone {
             core.sessions.remove(session);
         }
-        let files = part(1).iter().map(|(key, _)| key.clone()).list();
-        runner.sweep_files(core, &files);
         core.outbox.strictly();
-        if core.state.lifecycle != Lifecycle::Running {
-            self.give_back(core, runner);
-        }
     }
 }

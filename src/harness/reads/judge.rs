@@ -19,21 +19,27 @@ use crate::session::damage::Damage;
 /// Holds a head against the signature that its text should have. `whole`: all rows of the session are read with it, to say
 /// whether they are what was written.
 pub(super) fn judge_head(core: &mut Core, id: &str, head: &Head, expected: Option<&str>, whole: bool) {
-    // A head in another's place says the truth of another session; only the first session is older than records.
-    let named = head.recorded("id");
-    let moved = named.map_or(id != DEFAULT_SESSION || head.has_record(), |named| named != id);
-    let verdict = head.judge(expected);
+    let verdict = verdict(id, head, expected);
     core.sessions.change(id, |slot| {
-        slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
+        slot.verdict = Some(verdict);
         slot.tampered &= !whole;
         slot.damage.take_if(|_| whole);
     });
 }
 
+/// What a head is worth, held against the signature that its text should have.
+pub(super) fn verdict(id: &str, head: &Head, expected: Option<&str>) -> Integrity {
+    // A head in another's place says the truth of another session; only the first session is older than records.
+    let named = head.recorded("id");
+    let moved = named.map_or(id != DEFAULT_SESSION || head.has_record(), |named| named != id);
+    if moved { Integrity::Tampered } else { head.judge(expected) }
+}
+
 impl After {
-    /// Holds the heads among these rows against what their texts sign to. Of a list each is judged when it is told of.
+    /// Holds the heads among these rows against what their texts sign to. Of a list each is judged when it is told of, and of a
+    /// sweep when it is asked for its files.
     pub(in crate::harness) fn judge(&self, core: &mut Core, rows: &[Rows], signatures: Option<&[String]>) {
-        if matches!(self, After::Arrived { .. } | After::List { .. }) {
+        if matches!(self, After::Arrived { .. } | After::List { .. } | After::Sweep { .. }) {
             return;
         }
         let heads = heads_among(self, rows);
@@ -103,7 +109,7 @@ fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
             rows.iter().skip(1).take(1).flatten().list()
         }
         After::Load { .. } => rows.chunks(4).filter_map(|rows| rows.get(1)).flatten().list(),
-        After::List { .. } => rows.iter().take(1).flatten().list(),
+        After::List { .. } | After::Sweep { .. } => rows.iter().take(1).flatten().list(),
         // Nothing is erased on the word of a head that somebody has changed; the others are judged when they are taken.
         After::Around => {
             let removed = |(_, head): &&(Key, String)| head.contains("\"removed\"");

@@ -11,12 +11,14 @@ pub(in crate::harness) use waiting::{Tail, Waiting};
 pub(in crate::harness) mod carried;
 pub(in crate::harness) mod list;
 pub(in crate::harness) mod look;
+pub(in crate::harness) mod sweep;
 mod tail;
 mod told;
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
+use crate::harness::reads::sweep::Then;
 use crate::journal::pack;
 use crate::list::Listed;
 use crate::maps::Few;
@@ -81,6 +83,8 @@ pub(in crate::harness) enum After {
     Remains { first: bool },
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String, place: Option<Checkpoint> },
+    /// The heads, to know which of these files no conversation refers to.
+    Sweep { files: Vec<Key>, then: Then },
     /// A session that is archived; `command`: who asked for that, if anybody did.
     Archive { command: Option<u32>, session: String, step: Archiving },
 }
@@ -107,7 +111,7 @@ impl After {
     /// The rows as if each kind of them were read at once.
     pub(in crate::harness) fn gathered(&self, rows: Vec<Rows>) -> Vec<Rows> {
         match self {
-            After::Around | After::List { .. } => tasks::joined(rows),
+            After::Around | After::List { .. } | After::Sweep { .. } => tasks::joined(rows),
             _ if self.reads_entries() => self.unpacked(rows),
             _ => rows,
         }
@@ -156,8 +160,12 @@ impl Reads {
             After::Find(_) | After::Seek { .. } => true,
             _ => false,
         };
-        let judged = self.judged.values().map(|(after, _)| after);
-        self.under_way.values().chain(judged).chain(&self.peeking).any(waits)
+        self.all().chain(&self.peeking).any(waits)
+    }
+
+    /// What rows are read for, those among them whose signatures are worked out.
+    pub(in crate::harness) fn all(&self) -> impl Iterator<Item = &After> {
+        self.under_way.values().chain(self.judged.values().map(|(after, _)| after))
     }
 
     pub(in crate::harness) fn read(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {

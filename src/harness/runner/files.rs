@@ -10,14 +10,11 @@ use crate::harness::calls::outcome::{result_text, returned_entry};
 use crate::harness::calls::{CallOwner, Owner, RunCall};
 use crate::harness::config::Config;
 use crate::harness::core::Core;
-use crate::harness::core::arrival::Arrival;
-use crate::harness::core::head::Head;
 use crate::harness::runner::Runner;
 use crate::journal::Entry;
-use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
-use crate::ports::{Key, Part, Table, Write};
+use crate::ports::{Table, Write};
 use crate::protocol::{Args, Members};
 use crate::rooms::{Room, enter};
 use crate::session::{Session, files_of};
@@ -277,33 +274,6 @@ impl Runner {
                 .hint("send them again with a new message, if they matter");
         detail.text("kind", "files").value("files", files.clone()).value("error", error.to_json());
         core.send("agent:notice", detail, true);
-    }
-
-    /// Deletes the files among these that no conversation refers to.
-    pub(in crate::harness) fn sweep_files(&mut self, core: &mut Core, files: &[Key]) {
-        for key in files {
-            if !matches!(key.first(), Some(Part::Text(id)) if self.is_file_used(core, id)) {
-                core.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: key.clone() });
-            }
-        }
-    }
-
-    /// A session that is not in our hands says it by its head. A door of the room `past`.
-    #[inline(never)]
-    fn is_file_used(&self, core: &Core, id: &str) -> bool {
-        enter(Room::Past);
-        let by_head = |(session, head): (&str, &Head)| {
-            let files = head.value.get("files").unwrap_or(&Value::Null);
-            !core.sessions.has(session) && json::items(files).iter().any(|file| file.as_str() == Some(id))
-        };
-        let comes = |arrival: &Arrival| arrival.session.files().any(|file| file.id == id);
-        // The files of a damaged session are not known where its head is lost.
-        let may_be =
-            |session: &String| core.sessions.head(session).is_none_or(|head| !head.value.is_object());
-        core.sessions.damaged().iter().any(may_be)
-            || core.sessions.arrival.as_ref().is_some_and(comes)
-            || core.sessions.iter().any(|(_, slot)| slot.session.files().any(|file| file.id == id))
-            || core.sessions.heads().any(by_head)
     }
 }
 

@@ -100,7 +100,7 @@ impl Runner {
         let (run, message) = (queued.run.clone(), queued.message().into());
         let files = files_among(queued.files()).map(|file| vec![file.id.as_str().into()]).list();
         self.append(core, session, Some(&run), &Entry::Unqueued { message });
-        self.sweep_files(core, &files);
+        core.follows.files.extend(files);
         core.answer_waiters(session);
     }
 

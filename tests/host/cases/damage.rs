@@ -1,6 +1,7 @@
 //! Rows of sessions that are damaged: everybody else works, what is whole can be read, and there is a way out.
 
 use crate::support::desk::Desk;
+use crate::support::media::{SAMPLES, given};
 use crate::support::parts::quick;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Input, Notice};
@@ -1255,4 +1256,62 @@ fn a_run_that_nobody_has_is_looked_for_once_in_each_session() {
 
 fn unpacked_rows(disk: &MemoryStore) -> usize {
     disk.read(&Read::all(Table::Entries, Vec::new())).len()
+}
+
+#[test]
+fn no_file_is_deleted_because_a_head_does_not_name_it_any_more() {
+    let sends = |page: &mut Desk, id: &str, sample: usize| {
+        page.launch(id);
+        page.must("sessions.prompt", json!({ "id": id, "text": "look", "files": [given(&SAMPLES[sample])] }));
+        page.says("seen");
+    };
+    let files = |page: &mut Desk| {
+        page.rows("default");
+        page.store.read(&Read::all(Table::Files, Vec::new())).len()
+    };
+    type Damages = fn(&str) -> String;
+    let kinds: [(&str, Damages); 7] = [
+        ("cut", |row| row[..row.len() / 2].into()),
+        ("no object", |row| ["7", &row[row.find('\n').unwrap()..]].concat()),
+        ("empty object", |row| ["{}", &row[row.find('\n').unwrap()..]].concat()),
+        ("another name", |row| row.replacen("\"files\"", "\"filez\"", 1)),
+        ("another file", |row| row.replacen("\"files\":[\"file_", "\"files\":[\"fi1e_", 1)),
+        ("another's", |_| String::new()),
+        ("signature", |row| row.split('\n').next().unwrap().into()),
+    ];
+    for (kind, damages) in kinds {
+        for known in [false, true] {
+            let mut page = Desk::started("ann");
+            sends(&mut page, "notes", 0);
+            sends(&mut page, "other", 1);
+            assert_eq!(files(&mut page), 2);
+            let of_other = page.stored(Table::Heads, "other").pop().unwrap();
+            page.edits(Table::Heads, "notes", |_, row| {
+                Some(if kind == "another's" { of_other.clone() } else { damages(row) })
+            });
+            let mut page = page.crash("ann");
+            page.start();
+            if known {
+                page.must("sessions.list", json!({}));
+                page.ask("history", json!({ "sessionId": "notes" })).ok();
+            }
+            let mut page = page.crash("ann");
+            page.start();
+            assert_eq!(files(&mut page), 2, "{kind}: a start");
+            // Where nothing tells that a head is another, what it names is what counts.
+            let whole = kind == "signature";
+            page.must("clearConversation", json!({ "sessionId": "other" }));
+            assert_eq!(files(&mut page), if whole { 1 } else { 2 }, "{kind}: a clearing");
+            if whole {
+                continue;
+            }
+            let copy = page.must("sessions.salvage", json!({ "id": "notes" }))["id"].clone();
+            let parts = page.must("history", json!({ "sessionId": copy }))[0]["parts"].clone();
+            assert!(parts[0]["type"] == "file" && parts[0].get("gone").is_none(), "{kind}: {parts}");
+            page.must("sessions.remove", json!({ "id": "notes" }));
+            page.now += 11_000;
+            page.handle(Input::Tick { online: true });
+            assert_eq!(files(&mut page), 1, "{kind}: nobody is damaged any more");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::compaction::{answers, history, long, say, says, start, sums_up};
 use crate::support::desk::Desk;
+use crate::support::media::{SAMPLES, given};
 use fastrand::Rng;
 use lodger::error::Code;
 use lodger::harness::Notice;
@@ -117,6 +118,44 @@ fn a_start_reads_what_is_behind_the_window() {
     };
     let (few, many) = (read(150), read(600));
     assert!(many < few + 400 && many < 1_600, "{few} and {many}");
+}
+
+#[test]
+fn files_of_what_is_before_it_stay_as_long_as_they_are_shown() {
+    let files = |page: &mut Desk| {
+        page.rows("default");
+        page.store.read(&Read::all(Table::Files, Vec::new())).len()
+    };
+    let mut rng = Rng::with_seed(1);
+    let mut page = Desk::of("somebody");
+    begin(&mut page);
+    page.must("sendMessage", json!({ "text": "look", "files": [given(&SAMPLES[0])] }));
+    says(&mut page, "a picture");
+    for n in 0..200 {
+        talk(&mut page, &mut rng, n);
+    }
+    for start in 0..3 {
+        page = again(page);
+        assert_eq!((goes_on(&page), files(&mut page)), (start > 0, 1));
+    }
+    // Other conversations give up their files, and look which of all are still wanted.
+    page.launch("docs");
+    let queued = json!({ "text": "later", "whenBusy": "queue", "files": [given(&SAMPLES[1])] });
+    page.must(
+        "sendMessage",
+        json!({ "text": "and this", "sessionId": "docs", "files": [given(&SAMPLES[2])] }),
+    );
+    says(&mut page, "another picture");
+    page.must("sendMessage", json!({ "text": "now" }));
+    let waits = page.must("sendMessage", queued);
+    assert_eq!(files(&mut page), 3);
+    page.must("queue.remove", json!({ "id": waits["runId"] }));
+    says(&mut page, "yes");
+    assert_eq!(files(&mut page), 2, "that of the message which waited is gone");
+    page.must("clearConversation", json!({ "sessionId": "docs" }));
+    assert_eq!((goes_on(&page), files(&mut page)), (true, 1));
+    page.must("clearConversation", json!({}));
+    assert_eq!(files(&mut page), 0);
 }
 
 #[test]

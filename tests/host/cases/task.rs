@@ -141,6 +141,26 @@ fn files_of_a_task_stay_as_long_as_it_is_known() {
 }
 
 #[test]
+fn the_row_of_a_task_may_be_lost_or_changed() {
+    for text in ["", "{", "nothing that it says", "[]", "7"] {
+        let mut page = Desk::started("ann");
+        let done = page.runs_once(json!({ "text": "look", "files": [given(&SAMPLES[0])] }));
+        page.says("seen");
+        let open = page.runs_once(json!({ "text": "sort the shelves" }));
+        page.rows("default");
+        // Of the one that is over the row is lost or says nothing, and that of the other says what no version has written.
+        page.edits(Table::Meta, "task", |_, row| match row.is_empty() {
+            true => Some(if text.is_empty() { "?".into() } else { text.into() }),
+            false => Some(text.into()),
+        });
+        let mut page = page.crash("ann");
+        page.start();
+        assert_eq!([&done, &open].map(|run| page.how_it_went(run)), ["completed", "interrupted"], "{text}");
+        assert_eq!(page.files(), 1, "{text}");
+    }
+}
+
+#[test]
 fn a_task_that_was_refused_leaves_nothing() {
     let mut page = Desk::started("ann");
     page.fails("sessions.runOnce", json!({ "text": " " }));

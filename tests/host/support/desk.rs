@@ -201,7 +201,7 @@ impl Desk {
                         signature.push_str(key);
                     }
                     let signatures = Some(signatures).filter(|_| self.signs);
-                    self.harness.handle(self.now, Input::Signed { id, signatures });
+                    self.harness.handle(self.now, Input::Signed { id, result: Ok(signatures) });
                 }
                 Action::CallModel { call, request } => {
                     if let ModelRequest::Custom { stream, .. } = &request {

@@ -186,7 +186,7 @@ const ROOMS: [Room; 12] = [
             "harness::core::Core>::let_go_of_task",
             "harness::core::Core>::write_task",
             "harness::runner::Runner>::free_id",
-            "harness::runner::Runner>::is_file_used",
+            "harness::reads::sweep::unused",
             "harness::runner::Runner>::files_gone",
             "harness::runner::Runner>::tell_gone",
             "harness::runner::Runner>::tell_files",
