@@ -28,7 +28,7 @@ export function damage(test, { seed, count, first = 1, each = EACH, counts, enou
         const done = await page.evaluate(async (drawn) => { await putBack(); return harm(drawn); }, drawn);
         t.at = done.what;
         const seen = await page.evaluate((ids) => look(ids), ids);
-        const after = await page.evaluate(() => ask());
+        const after = await page.evaluate((ids) => ask(ids), ids);
         counts.add("damages to rows", done.table);
         faults.push(...faultsOf(judgeShown({ whole, empty, moving, seen, after, done }), done, `${number}.${n}`, counts));
       }

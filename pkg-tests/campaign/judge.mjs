@@ -92,7 +92,7 @@ export function judge(test, { seed, count, first = 1, counts }) {
     const page = await t.tab({ init: world });
     const ids = await page.evaluate(() => build());
     const whole = await page.evaluate((ids) => look(ids), ids);
-    const after = await page.evaluate(() => ask());
+    const after = await page.evaluate((ids) => ask(ids), ids);
     const empty = await page.evaluate((ids) => nothing(ids), ids);
     const untouched = { table: "meta", rows: {}, sessions: [], checkpoints: [], pages: [], files: [] };
     /** What is found where this was damaged, and then `change` is made of what is shown, and of how was answered. */
@@ -118,6 +118,7 @@ export function judge(test, { seed, count, first = 1, counts }) {
       }
       for (const id of Object.keys(after.answers)) assert.deepEqual(found(done, (_, { answers }) => { answers[id] = { value: "Something else." }; }), [`${id}: answer`], `${table}: ${id}`);
       for (const id of Object.keys(after.later).filter((id) => table !== "file ldb" && !touched.sessions?.includes(id))) assert.deepEqual(found(done, (_, { later }) => { later[id] = { ...later[id], history: { value: later[id].history.value.slice(1) } }; }), [`${id}: history`], `${table}, later: ${id}`);
+      for (const n of after.files.keys()) assert.deepEqual(found(done, (_, then) => { then.files = after.files.with(n, { error: "file_not_found" }); }), [`files: ${n}`], `${table}, later: file ${n}`);
       if (table !== "file ldb") assert.deepEqual(found(done, (_, then) => { then.pages = { error: "corrupt" }; }), ["pages: tree"], table);
       assert.deepEqual(found(done, (_, { answers }) => { answers["the key"] = { value: "sk-other" }; }), ["the key: answer"], table);
       assert.deepEqual(found(done, (_, then) => { then.started = { error: "corrupt" }; }), ["start"], table);

@@ -42,7 +42,7 @@ export function profiles(test, { seed, count, first = 1, each = EACH, counts, en
         fs.cpSync(kept.dir, copy.dir, { recursive: true });
         const done = harmFile(copy, draw, whole);
         t.at = done.what;
-        const life = () => copy.life(async (page) => ({ seen: await page.evaluate((ids) => look(ids), ids), after: await page.evaluate(() => ask()) }), world);
+        const life = () => copy.life(async (page) => ({ seen: await page.evaluate((ids) => look(ids), ids), after: await page.evaluate((ids) => ask(ids), ids) }), world);
         let { seen, after } = await life();
         // Where it could be opened and not be read, the next browser has to know what it is.
         if (done.under && !seen.opened.error && after.started.error) ({ seen, after } = await life());

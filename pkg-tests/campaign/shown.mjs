@@ -250,6 +250,11 @@ class Judgement {
       const { hmac_status, damaged } = verify.value ?? {};
       if (verify.error || damaged || (this.done.table !== "vault" && hmac_status !== "verified")) this.fault(`${id}: verify`, `later it was ${brief(verify)}`);
     }
+    // What begins to work deletes no file that could be read before.
+    for (const [n, file] of this.after.files.entries()) {
+      const before = this.now[`files: ${n}`];
+      if (before.value !== undefined && !isDeepStrictEqual(before, file)) this.fault(`files: ${n}`, `later it was ${brief(file, before)}`);
+    }
     if (this.after.started.error || this.now["pages: tree"].error) return;
     const known = (nodes) => flat(nodes).filter(({ slug }) => !this.hurt(slug) && slug !== "new");
     if (!isDeepStrictEqual(known(this.now["pages: tree"].value), known(this.after.pages.value))) this.fault("pages: tree", `later it was ${brief(this.after.pages)}`);

@@ -212,8 +212,8 @@ export async function look({ files, runs }) {
  * The agent starts, and each session is asked something, a new one too; pages are written, and the kept key is used. How that began,
  * what each has answered, those too that were `salvaged`, and what there is `later`.
  */
-export async function ask() {
-  if (!globalThis.ws) return { started: { error: "not open" }, answers: {}, salvaged: {}, later: {}, notices: [] };
+export async function ask({ files }) {
+  if (!globalThis.ws) return { started: { error: "not open" }, answers: {}, salvaged: {}, later: {}, files: [], notices: [] };
   const seen = T.record(ws);
   const started = await plainly(() => begin({ providers: kept }));
   const answers = {};
@@ -248,8 +248,10 @@ export async function ask() {
   // Those in which nothing was open.
   for (const id of SESSIONS.filter((id) => answers[id]?.value && !["held", "queued"].includes(id))) later[id] = { history: await plainly(() => ws.history({ sessionId: id })), verify: await plainly(() => ws.sessions.verify(id)) };
   const pages = await plainly(() => ws.pages.tree());
+  const there = [];
+  for (const id of files) there.push(await plainly(async () => (await ws.file(id)).text()));
   await T.turn();
-  return shortly({ started, answers, salvaged, later, pages, notices: noticed(seen) });
+  return shortly({ started, answers, salvaged, later, pages, files: there, notices: noticed(seen) });
 }
 
 /** What is shown where nothing was ever stored. */
