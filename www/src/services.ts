@@ -30,6 +30,8 @@ export interface Service {
   help: string;
   /** A command that makes it work with this page. */
   command?: string;
+  /** It can search the web by itself. */
+  searches?: true;
 }
 
 /** A choice of the settings. */
@@ -70,22 +72,22 @@ function local(preset: string, name: string, url: string, help: string, command?
 /** The table. */
 export const SERVICES: readonly Service[] = [
   {
-    id: "anthropic", group: "anthropic", name: "Anthropic", account: "anthropic", key: "needed", keyForm: "sk-ant-…", url: "https://api.anthropic.com", model: "claude-sonnet-4-6", example: "claude-sonnet-4-6",
+    id: "anthropic", group: "anthropic", name: "Anthropic", account: "anthropic", key: "needed", keyForm: "sk-ant-…", url: "https://api.anthropic.com", model: "claude-sonnet-4-6", example: "claude-sonnet-4-6", searches: true,
     help: "If it answers that your organization does not allow calls from browsers, an administrator can allow them in the Claude Console.",
   },
-  { id: "openai-responses", name: "OpenAI", variant: "Responses", ...openai },
+  { id: "openai-responses", name: "OpenAI", variant: "Responses", searches: true, ...openai },
   { id: "openai", name: "OpenAI", variant: "Chat Completions", ...openai },
   {
-    id: "gemini", group: "google", name: "Google", account: "gemini", key: "needed", keyForm: "AIza…", url: "https://generativelanguage.googleapis.com", model: null, example: "gemini-3.8-flash",
+    id: "gemini", group: "google", name: "Google", account: "gemini", key: "needed", keyForm: "AIza…", url: "https://generativelanguage.googleapis.com", model: null, example: "gemini-3.8-flash", searches: true,
     help: "Google AI Studio makes the keys.",
   },
-  { id: "xai", name: "xAI", variant: "Responses", ...xai },
+  { id: "xai", name: "xAI", variant: "Responses", searches: true, ...xai },
   { id: "xai/chat", name: "xAI", variant: "Chat Completions", ...xai },
   {
     id: "ollama", group: "ollama", name: "Ollama", account: "ollama", key: "none", keyForm: "", url: "http://localhost:11434", model: null, example: "qwen3:8b",
     help: OLLAMA, command: OLLAMA_COMMAND,
   },
-  hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "sk-or-…", "anthropic/claude-sonnet-4.6"),
+  { ...hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "sk-or-…", "anthropic/claude-sonnet-4.6"), searches: true },
   hosted("google", "Google’s compatible endpoint", "https://generativelanguage.googleapis.com/v1beta/openai", "AIza…", "gemini-3.8-flash"),
   hosted("groq", "Groq", "https://api.groq.com/openai/v1", "gsk_…", "openai/gpt-oss-120b"),
   hosted("deepseek", "DeepSeek", "https://api.deepseek.com", "sk-…", "deepseek-flash"),

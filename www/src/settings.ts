@@ -54,6 +54,8 @@ export interface Choice {
   budgets: { run: Budget; session: Budget };
   /** Whether things are remembered from one conversation to the next. */
   memory: boolean;
+  /** Whether the provider may search the web by itself, where it can. */
+  search: boolean;
   /** Whether Enter sends; `device`: everywhere but on touch screens. */
   enter: "device" | "always" | "never";
 }
@@ -63,7 +65,7 @@ export type Verdict = "allow" | "ask" | "deny";
 /** The kinds of agent that have a name. */
 export type ProcessType = NonNullable<AgentConfig["processType"]>;
 
-const DEFAULTS: Choice = { provider: "offline", entered: {}, pace: 24, processType: "", withheld: [], policies: {}, budgets: { run: {}, session: {} }, memory: false, theme: "system", enter: "device" };
+const DEFAULTS: Choice = { provider: "offline", entered: {}, pace: 24, processType: "", withheld: [], policies: {}, budgets: { run: {}, session: {} }, memory: false, search: false, theme: "system", enter: "device" };
 const PLACE = "lodger-workbench.settings";
 const INSTRUCTIONS =
   "You help a person with the pages of their workspace. Look things up with the tools before you answer, answer shortly in Markdown, and write a page's title as [[Title]].";
@@ -156,11 +158,12 @@ export class Settings extends Changing {
    * `typed`: a key for its service, in place of the one there is.
    */
   config(capabilities: string[], choice: Choice, typed = ""): AgentConfig {
-    const { processType, withheld, policies, budgets, memory } = choice;
+    const { processType, withheld, policies, budgets, memory, search } = choice;
     // Its tools come with it, so that their capability may not be known before.
     const held = [...new Set([...capabilities, ...(memory ? ["Memory"] : [])])].filter((name) => !withheld.includes(name));
     const provider = this.#provider(choice, typed);
-    if (choice.provider === "local") return { provider, instructions: LOCAL_INSTRUCTIONS, capabilities: [], budgets, memory: false, models: LOCAL_FACTS };
+    const searches = search && service(choice.provider)?.searches;
+    if (choice.provider === "local") return { provider, instructions: LOCAL_INSTRUCTIONS, capabilities: [], budgets, memory: false, serverTools: [], models: LOCAL_FACTS };
     return {
       provider,
       instructions: INSTRUCTIONS,
@@ -169,6 +172,7 @@ export class Settings extends Changing {
       permissions: { tools: policies },
       budgets,
       memory,
+      serverTools: searches ? ["web_search"] : [],
     };
   }
 

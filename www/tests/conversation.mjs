@@ -44,6 +44,13 @@ export const tests = {
     await open(page, base);
     await useModel(visit, model);
     await start(page);
+    const offered = () => model.bodies.at(-1).tools.filter(({ type }) => type === "web_search_20250305").length;
+    await say(page, "Hello");
+    await settled(page);
+    assert.equal(offered(), 0, "nothing is searched that nobody has allowed");
+    await page.getByTestId("open-settings").click();
+    await page.getByTestId("search-web").check();
+    await save(page);
     await say(page, "search the web slowly");
     const card = page.locator("[data-testid=tool-card][data-by=provider]");
     await card.waitFor();

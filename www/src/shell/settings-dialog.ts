@@ -88,7 +88,7 @@ export class SettingsDialog extends Component {
   }
 
   #may(): TemplateResult {
-    const { processType, withheld, memory } = this.#draft;
+    const { processType, withheld, memory, search, provider } = this.#draft;
     const held = (name: string, on: boolean) => this.#set({ withheld: on ? withheld.filter((other) => other !== name) : [...withheld, name] });
     return html`<fieldset><legend>What the agent may do</legend>
       <div class="field-row">
@@ -104,6 +104,10 @@ export class SettingsDialog extends Component {
         <button type="button" class="link" data-action="memories" data-testid="settings-memories">Memories</button>
       </div>
       <p class="about" id="remember-about">What it keeps stays in this browser. What fits a message is sent to the model with it.</p>
+      ${service(provider)?.searches ? html`<div class="field">
+        <label class="check"><input type="checkbox" data-testid="search-web" aria-describedby="search-about" .checked=${search} @change=${(e: Event) => this.#set({ search: (e.target as HTMLInputElement).checked })} />Let the provider search the web</label>
+      </div>
+      <p class="about" id="search-about">Its searches may cost extra. After text from outside you are asked before each answer that may search.</p>` : nothing}
     </fieldset>`;
   }
 
