@@ -14,12 +14,10 @@ export const agentdojo = () => (found ??= look());
 async function look() {
   let dir = process.env.LODGER_AGENTDOJO;
   if (!dir && process.env.LODGER_CAMPAIGN !== "1") return { missing: `LODGER_AGENTDOJO names no folder: ${HOW}` };
-  try {
-    dir ||= await download(path.join(WORK, "agentdojo"));
-  } catch (error) {
-    return { missing: `the wheel could not be had (${error.message.trim().split("\n").at(-1)}): ${HOW}` };
-  }
-  return fs.existsSync(path.join(dir, "attacks")) ? { dir } : { missing: `there is no AgentDojo at ${dir}: ${HOW}` };
+  // What was asked for is not skipped.
+  dir ||= await download(path.join(WORK, "agentdojo")).catch((error) => { throw new Error(`the wheel could not be had (${error.message.trim().split("\n").at(-1)}): ${HOW}`); });
+  if (!fs.existsSync(path.join(dir, "attacks"))) throw new Error(`there is no AgentDojo at ${dir}: ${HOW}`);
+  return { dir };
 }
 
 async function download(to) {

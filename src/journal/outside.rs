@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `tool:NAME` | the result of a tool with `source: "External"` |
 //! | `provider:TYPE` | the result of a tool that the model's provider has run |
+//! | `served:TYPE` | the same, in a page or a memory that was made of it |
 //! | `context` | what the page added to a message, and did not call trusted |
 //! | `file:NAME#DIGITS` | a file that came with a message, and was not called trusted; the digits stand for its content; without a name: the message was removed |
 //! | `import` | a session from a file |
@@ -78,6 +79,16 @@ impl Outside {
         Outside(others.cloned().list())
     }
 
+    /// The same for what outlives the conversation: another one, with another provider, may read it.
+    pub fn carried(&self) -> Outside {
+        let mut carried = Outside::default();
+        for name in &self.0 {
+            let served = name.strip_prefix("provider:").map(|kind| ["served:", kind].concat());
+            carried.add(served.unwrap_or_else(|| name.clone()));
+        }
+        carried
+    }
+
     /// Takes up one more.
     pub fn add(&mut self, name: String) {
         if let Err(at) = self.0.binary_search(&name) {
@@ -141,6 +152,9 @@ mod tests {
         assert!(Outside::tool("a").is_within(&outside) && !outside.is_within(&Outside::tool("a")));
         assert!(Outside::default().is_within(&Outside::default()));
         assert_eq!(Outside::from_json(&outside.to_json()), Some(outside.clone()));
+        let searched = marks(&["context", "provider:web_search"]);
+        assert_eq!(searched.carried(), marks(&["context", "served:web_search"]));
+        assert!(!searched.carried().brought_otherwise().is_within(&searched.brought_otherwise()));
         let named = marks(&["context", "file:a#b.txt#12", "file:c#34"]);
         let nameless = marks(&["context", "file:#12", "file:c#34"]);
         assert_eq!(named.without_names(&["file:a#b.txt#12".into()]), nameless);

@@ -144,6 +144,7 @@ fn add(
     book: &Book,
     now: Millis,
 ) -> Result<(Memory, Option<Commit>), ErrorInfo> {
+    let outside = outside.carried();
     let mut memory = Memory {
         id: id.into(),
         importance: super::IMPORTANCE,
@@ -154,7 +155,7 @@ fn add(
     };
     memory.take(args, what)?;
     // The same call, which runs again because its page went away.
-    let known = book.get(id).or_else(|| book.saying(&memory.text).filter(|known| known.outside == *outside));
+    let known = book.get(id).or_else(|| book.saying(&memory.text).filter(|known| known.outside == outside));
     if let Some(known) = known {
         return Ok((known.clone(), None));
     }

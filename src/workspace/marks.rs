@@ -23,6 +23,7 @@ impl PageTree {
 
     #[inline(never)]
     fn marked(&self, mut plan: Plan, op: &Op, outside: &Outside) -> Plan {
+        let outside = &outside.carried();
         op.each_slug(&mut |slug| self.add_marks(slug, &mut plan.outside));
         self.add_marks_of(&plan.value, &mut plan.outside);
         for page in &mut plan.changed {

@@ -193,7 +193,8 @@ impl Secrets {
     }
 
     /// Takes the keys out of a text that grows, from a place on, and gives up to where it can be told: what may be the
-    /// beginning of a key waits for more, as does half an escape, unless this is the `last` of it.
+    /// beginning of a key waits for more, as does half an escape, unless this is the `last` of it. An escape may be one of an
+    /// escape.
     pub fn tellable(&self, text: &mut String, from: usize, last: bool) -> usize {
         let Some(news) = text.get(from..) else { return text.len() };
         let mut news = news.to_owned();
@@ -214,11 +215,20 @@ impl Secrets {
         if !has_escapes(&news) {
             return text.len() - held(&news);
         }
-        let half = news.bytes().rposition(|byte| byte == b'\\');
-        let half = half.filter(|at| is_half(news.get(*at..).unwrap_or_default()));
-        let whole = news.get(..half.unwrap_or(news.len())).unwrap_or_default();
-        let Unescaped { plain, places } = unescaped(whole, 1);
-        from + places.get(plain.len() - held(&plain)).copied().unwrap_or_default()
+        let mut told = news.len();
+        let mut level = Unescaped { places: (0..=told).list(), plain: news };
+        for _ in 0..=DEPTH {
+            let half = level.plain.bytes().rposition(|byte| byte == b'\\');
+            let half = half.filter(|at| is_half(level.plain.get(*at..).unwrap_or_default()));
+            level.plain.truncate(half.unwrap_or(level.plain.len()));
+            let at = level.plain.len() - held(&level.plain);
+            told = told.min(level.places.get(at).copied().unwrap_or_default());
+            if !has_escapes(&level.plain) {
+                break;
+            }
+            level = level.deeper();
+        }
+        from + told
     }
 }
 
@@ -383,14 +393,22 @@ mod tests {
     fn no_part_of_a_key_is_told_while_a_text_grows() {
         let mut secrets = Secrets::default();
         secrets.keep("sk-a/marked\"0123");
-        for (text, told) in [
+        let mut texts = [
             ("a sk-a/marked\"0123 b", "a [REDACTED] b"),
             (r#"a \u0073k-a\/marked\"0123 b"#, "a [REDACTED] b"),
             (r#"a \u0073\u006B-a/marked\u00220123"#, "a [REDACTED]"),
             (r"a \u0073k-a\u00", r"a \u0073k-a\u00"),
             (r"C:\usr \é\", r"C:\usr \é\"),
             ("sk-a/marke", "sk-a/marke"),
-        ] {
+        ]
+        .map(|(text, told)| (text.to_owned(), told.to_owned()))
+        .to_vec();
+        let mut nested = r#"{"k":"\u0073\u006b-a\/marked\"0123"}"#.to_owned();
+        for _ in 1..DEPTH {
+            nested = json!({ "text": nested }).to_string();
+            texts.push((nested.clone(), secrets.scrubbed(nested.clone())));
+        }
+        for (text, told) in texts {
             let (mut grows, mut until) = (String::new(), 0);
             for c in text.chars() {
                 grows.push(c);

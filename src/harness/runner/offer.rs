@@ -2,7 +2,7 @@
 //!
 //! Decides it by the configuration, the rules, what a person has allowed, and what the conversation holds. Promises: nobody
 //! can be asked when such a tool runs, and it can carry words out. So where the conversation holds text from outside that
-//! none of them has brought, a person is asked before the request, once a run. What is not offered is told, once a run.
+//! none of them has brought, a person is asked before the request, and again where text of another origin comes. What is not offered is told, once a run.
 //! Leaves to others: how each wire writes them (`model/`), and asking (`permission`).
 
 use crate::find;
@@ -75,7 +75,10 @@ impl Runner {
                 Verdict::Ask => Some(AskReason::Policy),
                 Verdict::Allow => None,
             };
-            match reason.filter(|_| !granted()).map(|reason| (reason, said_of(session, name))) {
+            match reason
+                .filter(|_| !granted())
+                .map(|reason| (reason, said_of(session, name, &offers.outside)))
+            {
                 None | Some((_, Some(true))) => offers.offered.push((list, item)),
                 Some((_, Some(false))) => leave_out("not_allowed"),
                 Some((reason, None)) => {
@@ -151,8 +154,8 @@ pub(super) fn asked_by(core: &Core, session: &str, request: &str) -> Option<Stri
 }
 
 /// What a person has said of a tool in the run at work, or in one that works for it.
-fn said_of(session: &Session, tool: &str) -> Option<bool> {
-    session.current()?.offers(tool)
+fn said_of(session: &Session, tool: &str, outside: &Outside) -> Option<bool> {
+    session.current()?.offers(tool, outside)
 }
 
 /// Tells what is left out of a run's requests, unless the same was told of it.

@@ -258,7 +258,9 @@ impl Run {
             OfRun::OfferAnswered { request, answer } => {
                 let asked = offer.asked.take().filter(|asked| asked.id == *request)?;
                 let allowed = matches!(answer.known(), Some(Answer::AllowOnce | Answer::AlwaysAllow));
-                offer.answered.extend(asked.tools.into_iter().map(|(name, _)| (name, allowed)));
+                offer
+                    .answered
+                    .extend(asked.tools.into_iter().map(|(name, _)| (name, allowed, asked.outside.clone())));
             }
             _ => return None,
         }

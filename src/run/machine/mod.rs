@@ -75,8 +75,8 @@ pub struct Offer {
     pub questions: u64,
     /// What is asked now.
     pub asked: Option<OfferQuestion>,
-    /// The names that were asked about, each with whether it was allowed.
-    pub answered: Vec<(String, bool)>,
+    /// The names that were asked about, each with whether it was allowed, and for text from where.
+    pub answered: Vec<(String, bool, Outside)>,
 }
 
 /// Why a question that has a time limit is answered no.
@@ -647,17 +647,15 @@ impl Run {
         self.offer.as_ref().map_or(0, |offer| offer.questions)
     }
 
-    /// Whether a person has allowed that this tool of the provider is offered in it, or in one that works for it. `None`:
-    /// nobody was asked.
-    pub fn offers(&self, tool: &str) -> Option<bool> {
-        let said = |run: &&Run| {
-            run.offer
-                .iter()
-                .flat_map(|offer| offer.answered.iter().rev())
-                .find(|(name, _)| name == tool)
-                .map(|(_, said)| *said)
+    /// Whether a person has allowed that this tool of the provider is offered in it, or in one that works for it, beside this
+    /// text from outside. `None`: nobody was asked. A no counts for the whole run, and a yes for the origins that were named.
+    pub fn offers(&self, tool: &str, outside: &Outside) -> Option<bool> {
+        let says = |(name, said, seen): &(String, bool, Outside)| {
+            (name == tool && (!said || outside.is_within(seen))).then_some(*said)
         };
-        self.all().iter().find_map(said)
+        let runs = self.all();
+        let answered = runs.iter().filter_map(|run| run.offer.as_ref()).flat_map(|offer| &offer.answered);
+        answered.filter_map(says).reduce(|one, other| one && other)
     }
 
     /// The runs that work for it now.

@@ -147,9 +147,10 @@ fn files_of_what_is_before_it_stay_as_long_as_they_are_shown() {
     );
     says(&mut page, "another picture");
     page.must("sendMessage", json!({ "text": "now" }));
-    let waits = page.must("sendMessage", queued);
+    page.must("sendMessage", queued);
+    let waits = page.harness.session("default").unwrap().queue()[0].message().to_owned();
     assert_eq!(files(&mut page), 3);
-    page.must("queue.remove", json!({ "id": waits["runId"] }));
+    page.must("queue.remove", json!({ "id": waits }));
     says(&mut page, "yes");
     assert_eq!(files(&mut page), 2, "that of the message which waited is gone");
     page.must("clearConversation", json!({ "sessionId": "docs" }));

@@ -203,12 +203,9 @@ fn what_is_always_allowed_lasts_until_another_origin_comes() {
     answer(&mut desk, "always_allow");
     desk.wants("fetch");
     desk.returns(0);
-    // In the run that began with that leave it holds.
-    let again = asked(&desk);
-    if again.is_some() {
-        answer(&mut desk, "allow_once");
-    }
-    assert!(again.is_none());
+    // Also in the run that began with that leave.
+    assert_eq!(asked(&desk).unwrap()["outside"], json!(["context", "tool:fetch"]));
+    answer(&mut desk, "allow_once");
     desk.says("well");
     desk.must("sendMessage", json!({ "text": "and now" }));
     assert_eq!(asked(&desk).unwrap()["outside"], json!(["context", "tool:fetch"]));
@@ -237,6 +234,72 @@ fn text_from_outside_that_comes_in_the_middle_asks_before_the_next_request() {
     assert_eq!(offered(&desk), Vec::<String>::new());
     desk.says("well");
     replays(&mut desk);
+}
+
+#[test]
+fn a_yes_is_for_the_origins_that_were_named_and_a_no_for_the_run() {
+    let tool = json!({ "name": "fetch", "description": "d", "inputSchema": {}, "execute": { "$fn": 60 }, "source": "External", "readOnly": true });
+    let message = json!({ "text": "look", "context": "the page" });
+    for (first, offers) in [("allow_once", true), ("always_allow", true), ("deny", false)] {
+        let mut desk = desk(json!({}));
+        desk.must("tools.register", tool.clone());
+        desk.must("sendMessage", message.clone());
+        assert_eq!(asked(&desk).unwrap()["outside"], json!(["context"]), "{first}");
+        answer(&mut desk, first);
+        assert_eq!(!offered(&desk).is_empty(), offers, "{first}");
+        for _ in 0..2 {
+            desk.wants("fetch");
+            desk.returns(0);
+            if let Some(question) = asked(&desk) {
+                assert!(offers, "a no is not asked about again");
+                assert_eq!(question["outside"], json!(["context", "tool:fetch"]), "{first}");
+                answer(&mut desk, "allow_once");
+            }
+            assert_eq!(!offered(&desk).is_empty(), offers, "{first}");
+        }
+        desk.says("well");
+        let questions = told(&desk, "agent:permission-required").len();
+        assert_eq!(questions, 1 + usize::from(offers), "{first}: once for each origin");
+        replays(&mut desk);
+    }
+}
+
+/// Another provider, and another conversation, has not brought what a page has.
+#[test]
+fn what_they_have_brought_is_text_from_outside_in_a_page_and_in_a_memory() {
+    for keeps in ["page", "memory"] {
+        let mut desk = Desk::with(MemoryStore::new(), 1_779_430_500_000, "ann", true);
+        desk.must("startAgent", config(json!({ "memory": true })));
+        desk.must("sendMessage", json!({ "text": "when do they open" }));
+        let (name, args) = match keeps {
+            "page" => ("create_page", json!({ "title": "Note", "content": "Open till six." })),
+            _ => ("remember", json!({ "text": "They are open till six." })),
+        };
+        let call = Block::ToolCall { id: "m".into(), name: name.into(), arguments: args.to_string() };
+        let mut blocks = searched();
+        blocks.push(call);
+        desk.answers_with(blocks, StopReason::ToolUse);
+        while let Some(question) = asked(&desk) {
+            assert_eq!(question["tool"], name);
+            answer(&mut desk, "allow_once");
+        }
+        desk.says("kept");
+        desk.must("clearConversation", json!({}));
+        desk.must("sendMessage", json!({ "text": "what did we keep?" }));
+        assert!(asked(&desk).is_none() && !offered(&desk).is_empty(), "nothing of it is here yet");
+        let (name, args) = match keeps {
+            "page" => ("read_page", json!({ "slug": "note" })),
+            _ => ("recall", json!({ "query": "open" })),
+        };
+        let call = Block::ToolCall { id: "r".into(), name: name.into(), arguments: args.to_string() };
+        desk.answers_with(vec![call], StopReason::ToolUse);
+        let history = desk.must("history", json!({}));
+        let question = asked(&desk).unwrap_or_else(|| panic!("{keeps}: nobody is asked: {history}"));
+        assert!(question["outside"].to_string().contains("served:web_search_tool_result"), "{question}");
+        answer(&mut desk, "deny");
+        desk.says("well");
+        replays(&mut desk);
+    }
 }
 
 /// What they bring is text from outside: an effect asks, and they themselves do not.

@@ -38,6 +38,7 @@ const REASONS: Record<string, string> = {
 const ORIGINS: readonly (readonly [begin: string, words: (name: string) => string])[] = [
   ["tool:", (name) => `what ${name} gave`],
   ["provider:", () => "what the model’s provider looked up"],
+  ["served:", () => "a note of what a model’s provider looked up"],
   ["file:", (name) => `the file ${name.replace(/#[0-9a-f]{32}$/, "")}`],
   ["context", () => "what this page added to a message"],
   ["import", () => "an imported conversation"],

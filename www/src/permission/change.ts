@@ -1,4 +1,4 @@
-// What a page tool would change, as a difference a person can judge: before and after.
+// What a page tool would change, or a memory that goes, as a difference a person can judge: before and after.
 //
 // Decides: what of a page a call touches, and whether what is shown of it tells all that the arguments say. Promises: it is worked
 // out from the page as it is now, from its versions and from the record, and from nothing that the model says about it. It is null
@@ -40,7 +40,7 @@ export async function pageChange(tool: string, args: unknown, workspace: Workspa
   const kind = own(CHANGES, tool);
   if (!kind || typeof args !== "object" || args === null) return null;
   try {
-    const { title, before, after, page } = await kind.make(args as Args, workspace.pages);
+    const { title, before, after, page } = await kind.make(args as Args, workspace.pages, workspace);
     const lines = diff(before, after);
     const whole = lines !== null && Object.keys(args).every((name) => kind.tells.includes(name));
     if (!page) return { title, lines, whole };
@@ -53,7 +53,7 @@ export async function pageChange(tool: string, args: unknown, workspace: Workspa
 }
 
 /** By tool: which arguments title and difference tell, and whether it changes what a page says. */
-const CHANGES: Record<string, { tells: string[]; text?: boolean; make: (args: Args, pages: Pages) => Promise<Made> }> = {
+const CHANGES: Record<string, { tells: string[]; text?: boolean; make: (args: Args, pages: Pages, workspace: Workspace) => Promise<Made> }> = {
   create_page: {
     tells: ["title", "content", "parent_slug"],
     async make(args, pages) {
@@ -92,6 +92,14 @@ const CHANGES: Record<string, { tells: string[]; text?: boolean; make: (args: Ar
       const place = (parent: string | null, position: unknown) => `Under: ${parent ?? "the top of the tree"}\nPlace: ${typeof position === "number" ? position + 1 : "last"}`;
       const [from, to] = await Promise.all([nameOf(page.parentSlug, pages), nameOf(text(args, "parent_slug"), pages)]);
       return { title: `The place of “${page.title}”`, before: place(from, page.position), after: place(to, args["position"]), page };
+    },
+  },
+  forget: {
+    tells: ["id"],
+    async make(args, _pages, workspace) {
+      const memory = (await workspace.memory.list()).find(({ id }) => id === text(args, "id"));
+      if (!memory) throw new Error("It is not remembered any more.");
+      return { title: "A memory is forgotten", before: memory.text, after: "" };
     },
   },
   delete_page: {
