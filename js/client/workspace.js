@@ -230,6 +230,7 @@ export class Workspace extends EventTarget {
   interrupt(target) {
     // Without a host nothing runs.
     if (!this.#channel) return;
+    onlyKnown(target ?? {}, ["sessionId", "runId"], "The target of interrupt", "invalid_arguments");
     const { error } = this.#request("interrupt", target);
     if (error?.code === "invalid_arguments") throw error;
   }
@@ -329,7 +330,7 @@ export class Workspace extends EventTarget {
     const functions = TOOL_FUNCTIONS.map((member) => [member, tool[member]]);
     if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
     const strange = Object.keys(tool).find((member) => typeof tool[member] === "function" && ![...TOOL_FUNCTIONS, "inputSchema"].includes(member));
-    if (strange) throw failure("invalid_tool", `The tool "${name}" has an unknown member "${strange}".`, `Its functions are ${TOOL_FUNCTIONS.join(", ")}.`);
+    if (strange) throw failure("invalid_tool", `The tool "${name}" has an unknown member "${strange}".`, `${nearest(strange, TOOL_FUNCTIONS)}Its functions are ${TOOL_FUNCTIONS.join(", ")}.`);
     for (const [member, fn] of functions) {
       if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }
@@ -958,7 +959,7 @@ const OPTION = { "tools.resolve": "resultBytes", "sessions.import": "none", "ses
 const NOT_MEANT = ["permission_denied", "session_not_found", "invalid_transition"];
 
 /** What other libraries call members of a tool: it is refused while the page waits, so that nothing can be loaded for it. */
-const FOREIGN = [["parameters", "inputSchema"], ["handler", "execute"]];
+const FOREIGN = [["parameters", "inputSchema"], ["schema", "inputSchema"], ["handler", "execute"], ["run", "execute"]];
 
 const NONE = Object.freeze([]);
 

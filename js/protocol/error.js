@@ -47,9 +47,13 @@ export const errorInfo = (error) => {
   return { code, message, retryable, ...Object.fromEntries(more) };
 };
 
-/** What to write in place of a name, by its first letters: for what cannot wait for `hints.js`, which knows better. */
+/** Whether a name is another one with letters left out. */
+const isPart = (name, other) => [...other].reduce((at, letter) => at + (letter === name[at]), 0) === name.length;
+
+/** What to write in place of a name, by its first letters or one that is missing: for what cannot wait for `hints.js`, which knows better. */
 export function nearest(name, known) {
-  const near = known.find((other) => other.toLowerCase().startsWith(name.toLowerCase().slice(0, 4)));
+  const given = name.toLowerCase();
+  const near = known.find((other) => other.toLowerCase().startsWith(given.slice(0, 4)) || (other.length === name.length + 1 && isPart(given, other.toLowerCase())));
   return near ? `Write "${near}". ` : "";
 }
 

@@ -615,7 +615,14 @@ both("a tool that is no tool is refused at once, also a second one of its name",
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute: "add" })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {}, lookup: true })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register(null)), "invalid_tool");
-  assert.throws(() => workspace.tools.register({ ...TOOL, execute() {}, lookUp() {} }), { code: "invalid_tool", message: 'The tool "add" has an unknown member "lookUp".', hint: "Its functions are execute, lookup, explanation." });
+  assert.throws(() => workspace.tools.register({ ...TOOL, execute() {}, lookUp() {} }), { code: "invalid_tool", message: 'The tool "add" has an unknown member "lookUp".', hint: 'Write "lookup". Its functions are execute, lookup, explanation.' });
+  for (const [member, value, hint] of [["schema", {}, 'Write "inputSchema".'], ["run", () => {}, 'Write "execute".'], ["exectue", () => {}, 'Write "execute".']]) {
+    const { inputSchema, ...rest } = TOOL;
+    assert.throws(() => workspace.tools.register({ ...rest, ...(member !== "schema" && { inputSchema }), [member]: value }), (error) => error.code === "invalid_tool" && error.hint.startsWith(hint), member);
+  }
+  for (const target of [{ session: "a" }, { runid: "a" }, "run_1"]) {
+    assert.throws(() => workspace.interrupt(target), ({ code, message, hint = "" }) => code === "invalid_arguments" && !/command/.test(message + hint) && (typeof target === "string" || /^Write "(sessionId|runId)"/.test(hint)), JSON.stringify(target));
+  }
   assert.equal(code(() => workspace.tools.register({ ...TOOL, inputSchema: { "~standard": {} }, execute() {} })), "invalid_schema");
   workspace.tools.register({ ...TOOL, execute() {} });
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {} })), "duplicate_tool");

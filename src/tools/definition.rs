@@ -615,6 +615,11 @@ mod tests {
             assert_eq!(error.code, Code::InvalidTool, "{member}");
             assert!(error.message.contains(message), "{}", error.message);
         }
+        let known = Definition::parse(&with("inputschema", json!({}))).unwrap_err().message.clone();
+        assert!(
+            known.ends_with(", onResume, lookup, explanation"),
+            "what the client adds is not named: {known}"
+        );
         assert_eq!(Definition::parse(&json!("x")).unwrap_err().code, Code::InvalidTool);
         for (schema, message) in [
             (json!(true), "'inputSchema' must be an object with a JSON Schema"),
