@@ -596,7 +596,8 @@ export interface AgentConfig {
   memory?: boolean | { scope?: MemoryScope; limit?: number };
   /**
    * What a session is called that has no name: its first words, or with `auto` a title that its own provider is asked for once, after
-   * the first answer, as a task (`sessions.runOnce`, with a session of its own). It becomes the session's name. Default `words`.
+   * the first answer, as a task (`sessions.runOnce`) of which nothing is kept. It becomes the session's name. Where the conversation is
+   * cleared, or loses its first message, that name goes too. It counts in the tab that runs the agent. Default `words`.
    */
   title?: "auto" | "words";
   /** What happens to a run that a lost page left, in any session: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
@@ -1336,7 +1337,7 @@ export interface Sessions {
    * One task without a session, to its end, which `run.status` tells. It is in no list, and a page that goes away interrupts it.
    * Its run, receipts and handoff are kept; `task` reads them.
    */
-  runOnce<const S extends AnySchema | undefined = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy">): Promise<TaskDone & { value?: OutputOf<S> }>;
+  runOnce<const S extends AnySchema | undefined = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy"> & { keep?: boolean }): Promise<TaskDone & { value?: OutputOf<S> }>;
   /**
    * The session in a file. `journal` (default): all of it, line by line as JSON, with its files, receipts, handoffs, hashes and
    * signatures, for `import` and `replay`; it holds what was said, and no key. `markdown`, `json` and `html`: the conversation, for people; `html` is one file with all that was attached, in

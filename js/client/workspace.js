@@ -546,7 +546,7 @@ export class Workspace extends EventTarget {
         const { searchSessions } = await late(import("./search.js"));
         return searchSessions(query, options, { list: () => command("list"), history: (page) => this.history(page) });
       },
-      rename: async (id, displayName) => command("rename", { id, displayName }),
+      rename: async (id, displayName, made) => command("rename", { ...made, id, displayName }),
       configure: async (id, config) => command("configure", { id, config }),
       remove: async (id) => command("remove", { id }),
       undoRemove: async (id) => command("undoRemove", { id }),
