@@ -307,6 +307,7 @@ export interface Workspace extends EventTarget {
    * that goes on has its own `provider`, with `model` and all else that goes with it. No key goes from tab to tab: where another tab
    * has the agent, a provider has no `apiKey`, `headers` or `fetch` here, and no `baseUrl` with what may be a key. Give its key to
    * `keys.set` before. `providerOptions` with a long word that reads like no name are refused there too, and are not passed on here.
+   * `title` is refused there, because the tab with the agent gives titles.
    *
    * @throws {LodgerError} `not_running`, `invalid_config`, `too_large`
    */
@@ -1335,7 +1336,7 @@ export interface Sessions {
   task(id: string): Promise<TaskRun>;
   /**
    * One task without a session, to its end, which `run.status` tells. It is in no list, and a page that goes away interrupts it.
-   * Its run, receipts and handoff are kept; `task` reads them.
+   * Its run, receipts and handoff are kept; `task` reads them. With `keep: false` nothing is left of it ten seconds after its end.
    */
   runOnce<const S extends AnySchema | undefined = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy"> & { keep?: boolean }): Promise<TaskDone & { value?: OutputOf<S> }>;
   /**
