@@ -9,6 +9,8 @@ const INSTRUCTIONS = "You give conversations their titles. Answer with the title
 /** How much of each of the two the model reads, and how long a title may be, in characters. */
 const READ = 2_000;
 const LONGEST = 80;
+/** What the policy of a session is called begins so; its id follows. */
+const POLICY = "policy_";
 /** After these a session has another conversation, or one that lacks something. */
 const ANEW = ["launched", "removed", "cleared", "message_removed"];
 
@@ -33,11 +35,11 @@ export function titled(ws, holds) {
     const { display_name, config } = await now();
     if (display_name || more.length || !said || !answer || signal.aborted) return;
     const { provider, model } = config ?? {};
-    const { text, receipts } = await ws.sessions.runOnce("Give this conversation its title.", {
+    const { text, run } = await ws.sessions.runOnce("Give this conversation its title.", {
       context: `${textOf(said)}\n\n---\n\n${textOf(answer)}`, instructions: INSTRUCTIONS, tools: [], serverTools: [], keep: false, signal, ...(provider && { provider }), ...(model && { model }),
     });
     // It would go of itself after a while.
-    await ws.sessions.remove(receipts[0]?.metadata.session_id).catch(() => {});
+    await ws.sessions.remove(run.policy_envelope_id.slice(POLICY.length)).catch(() => {});
     const title = titleIn(text);
     if (title && !(await now()).display_name && !signal.aborted) await ws.sessions.rename(session, title, { of: answer.runId });
   };

@@ -75,7 +75,7 @@ test("in a page of a conversation nothing that was said is more than text", asyn
 
 test("a page of a conversation says where its words come from", async () => {
   const text = await page({ type: "text", text: "It is blue." }, { type: "source", url: "https://shop.example/?a=1&b=<2>", title: "The <b>shop</b>", at: { part: 0 } });
-  assert.ok(text.includes("Source: The &#60;b&#62;shop&#60;/b&#62; (https://shop.example/?a=1&#38;b=&#60;2&#62;)</p>"), text);
+  assert.ok(text.includes("Source: The &#60;b&#62;shop&#60;/b&#62; (https://shop.example/?a=1&#38;b=&#60;2&#62;)</div>"), text);
   assert.doesNotMatch(text, /undefined/);
 });
 

@@ -25,7 +25,7 @@ function desk({ history, state = {}, says = "A title", holds = true }) {
   ws.history = async () => history;
   ws.sessions = {
     status: async () => ({ session: { display_name: null, ...state } }),
-    runOnce: async (text, options) => { seen.asked.push(options); if (says instanceof Error) throw says; return { text: await says, receipts: [{ metadata: { session_id: "once_7" } }] }; },
+    runOnce: async (text, options) => { seen.asked.push(options); if (says instanceof Error) throw says; return { text: await says, run: { policy_envelope_id: "policy_once_7" } }; },
     remove: async (id) => void seen.erased.push(id),
     rename: async (id, name, made) => void seen.named.push([id, name, made]),
   };

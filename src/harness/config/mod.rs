@@ -251,9 +251,9 @@ impl Config {
         }
         let message = ["no provider is called \"", shortened(name), "\""].concat();
         let known: Vec<&str> = self.providers.iter().map(|(name, _)| name.as_str()).list();
-        let hint = match known.is_empty() {
-            true => "give startAgent providers: { name: { kind, … } }".into(),
-            false => ["startAgent's providers are ", &find::join(&known, ", ")].concat(),
+        let hint = match &known[..] {
+            [] => "give startAgent providers".into(),
+            known => ["startAgent's providers are ", &find::join(known, ", ")].concat(),
         };
         Err(invalid(&message).hint(hint))
     }
@@ -768,7 +768,9 @@ fn providers(value: &Value) -> Result<Vec<(String, Provider)>, ErrorInfo> {
         }
         // Which of them is at fault: all that is said of a provider calls it so.
         let of_it = |mut error: ErrorInfo| {
-            error.message = error.message.replacen("provider", &["providers.", shortened(name)].concat(), 1);
+            if let Some((before, after)) = find::split(&error.message, "provider") {
+                error.message = [before, "providers.", shortened(name), after].concat();
+            }
             error
         };
         Ok((name.clone(), provider(value).map_err(of_it)?))
