@@ -157,7 +157,7 @@ export class Workspace extends EventTarget {
 
   async configureAgent(patch) {
     if (patch == null) throw failure("invalid_config", "configureAgent needs an object: what to change.");
-    if (patch.title !== undefined && !this.#holder && ["Running", "Suspended"].includes(this.status().lifecycle)) throw failure("invalid_config", "title counts in the tab that runs the agent: this one follows.", "Change it in that tab, or give it to startAgent in each.");
+    if (patch.title !== undefined && !this.#holder && /"(Running|Suspended)"/.test(this.#status)) throw failure("invalid_config", "title counts in the tab that runs the agent.", "Change it in that tab.");
     await this.#command("configureAgent", this.#config(this.#titled(patch)));
   }
 

@@ -47,13 +47,10 @@ export const errorInfo = (error) => {
   return { code, message, retryable, ...Object.fromEntries(more) };
 };
 
-/** Whether a name is another one with letters left out. */
-const isPart = (name, other) => [...other].reduce((at, letter) => at + (letter === name[at]), 0) === name.length;
-
-/** What to write in place of a name, by its first letters or one that is missing: for what cannot wait for `hints.js`, which knows better. */
+/** What to write in place of a name, by its first or its last letters: for what cannot wait for `hints.js`, which knows better. */
 export function nearest(name, known) {
   const given = name.toLowerCase();
-  const near = known.find((other) => other.toLowerCase().startsWith(given.slice(0, 4)) || (other.length === name.length + 1 && isPart(given, other.toLowerCase())));
+  const near = known.find((other) => other.toLowerCase().startsWith(given.slice(0, 4)) || (given.length > 4 && other.toLowerCase().endsWith(given.slice(-4))));
   return near ? `Write "${near}". ` : "";
 }
 

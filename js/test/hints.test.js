@@ -97,7 +97,7 @@ test("an error is thrown again, with what was meant where it is about a name", a
   const own = (() => { try { onlyKnown({ storag: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
   assert.equal(own.hint, 'Write "storage". It knows: storage, host.');
   assert.equal((await explained(own).catch((error) => error)).hint, own.hint);
-  const far = (() => { try { onlyKnown({ sotrage: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
+  const far = (() => { try { onlyKnown({ sotraeg: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
   assert.equal(far.hint, "It knows: storage, host.");
   assert.equal((await explained(far).catch((error) => error)).hint, 'Write "storage". It knows: storage, host.');
   const method = failure("invalid_arguments", 'history does not know "sesionId"; it takes sessionId, limit, before');

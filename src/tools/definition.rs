@@ -157,9 +157,7 @@ const KNOWN: &[&str] = &[
     "streamArguments",
     "onResume",
     "lookup",
-    "validate",
     "explanation",
-    "replace",
 ];
 const HINTS: &[&str] = &["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 const READ_ONLY_PREFIXES: &[&str] = &["get_", "list_", "search_", "read_", "describe_"];

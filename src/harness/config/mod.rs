@@ -251,10 +251,7 @@ impl Config {
         }
         let message = ["no provider is called \"", shortened(name), "\""].concat();
         let known: Vec<&str> = self.providers.iter().map(|(name, _)| name.as_str()).list();
-        let hint = match &known[..] {
-            [] => "give startAgent providers".into(),
-            known => ["startAgent's providers are ", &find::join(known, ", ")].concat(),
-        };
+        let hint = ["startAgent's providers are: ", &find::join(&known, ", ")].concat();
         Err(invalid(&message).hint(hint))
     }
 
