@@ -307,6 +307,7 @@ export interface Workspace extends EventTarget {
    * that goes on has its own `provider`, with `model` and all else that goes with it. No key goes from tab to tab: where another tab
    * has the agent, a provider has no `apiKey`, `headers` or `fetch` here, and no `baseUrl` with what may be a key. Give its key to
    * `keys.set` before. `providerOptions` with a long word that reads like no name are refused there too, and are not passed on here.
+   * `title` is refused there, because the tab with the agent gives titles.
    *
    * @throws {LodgerError} `not_running`, `invalid_config`, `too_large`
    */
@@ -596,7 +597,8 @@ export interface AgentConfig {
   memory?: boolean | { scope?: MemoryScope; limit?: number };
   /**
    * What a session is called that has no name: its first words, or with `auto` a title that its own provider is asked for once, after
-   * the first answer, as a task (`sessions.runOnce`, with a session of its own). It becomes the session's name. Default `words`.
+   * the first answer, as a task (`sessions.runOnce`) of which nothing is kept. It becomes the session's name. Where the conversation is
+   * cleared, or loses its first message, that name goes too. It counts in the tab that runs the agent. Default `words`.
    */
   title?: "auto" | "words";
   /** What happens to a run that a lost page left, in any session: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
@@ -1335,9 +1337,9 @@ export interface Sessions {
   task(id: string): Promise<TaskRun>;
   /**
    * One task without a session, to its end, which `run.status` tells. It is in no list, and a page that goes away interrupts it.
-   * Its run, receipts and handoff are kept; `task` reads them.
+   * Its run, receipts and handoff are kept; `task` reads them. With `keep: false` nothing is left of it ten seconds after its end.
    */
-  runOnce<const S extends AnySchema | undefined = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy">): Promise<TaskDone & { value?: OutputOf<S> }>;
+  runOnce<const S extends AnySchema | undefined = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy"> & { keep?: boolean }): Promise<TaskDone & { value?: OutputOf<S> }>;
   /**
    * The session in a file. `journal` (default): all of it, line by line as JSON, with its files, receipts, handoffs, hashes and
    * signatures, for `import` and `replay`; it holds what was said, and no key. `markdown`, `json` and `html`: the conversation, for people; `html` is one file with all that was attached, in

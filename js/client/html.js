@@ -50,6 +50,8 @@ const folded = (title, inside) => `<details><summary>${escaped(title)}</summary>
 function written(part) {
   if (part.type === "text") return words(part.text);
   if (part.type === "thinking") return folded("Thinking", words(part.text));
+  // No link: what was said decides nothing that this file opens.
+  if (part.type === "source") return words(`Source: ${part.title} (${part.url})`);
   const said = part.error ? note(part.error.message) : "result" in part ? value(part.result) : "";
   return folded(`${part.tool} (${part.status})`, value(part.arguments) + said);
 }

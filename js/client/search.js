@@ -34,8 +34,10 @@ export async function searchSessions(query, options = {}, { list, history }) {
       goOn();
       const found = page.findLast((message) => has(textOf(message)));
       if (found) return { messageId: found.id, excerpt: excerptOf(textOf(found), words[0]) };
-      if (page.length < PAGE) return undefined;
-      before = page[0].id;
+      // A gap has no message before it that could be asked for.
+      const told = page.filter(({ status }) => status !== "damaged");
+      if (told.length < PAGE) return undefined;
+      before = told[0].id;
     }
   }
   goOn();

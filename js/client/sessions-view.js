@@ -36,15 +36,18 @@ export class SessionsView {
    * @param {() => void} options.changed the next snapshot is another one
    * @param {object} shared what the client has too: a module that both imported would be one more request for every page
    */
-  constructor(workspace, { ask, shown, key, changed }, { share, errorInfo }) {
+  constructor(workspace, { ask, shown, key, changed }, { share, errorInfo, keepSeen }) {
     this.#ask = ask;
     this.#shown = shown;
     this.#changed = changed;
     this.#share = share;
     this.#errorInfo = errorInfo;
-    this.#seen = new Seen(key, changed);
+    this.#seen = new Seen(key, changed, keepSeen);
     const on = (type, then) => workspace.addEventListener(`agent:${type}`, ({ detail }) => detail.sessionId === undefined || isTask(detail.sessionId) || then(detail.sessionId, detail));
-    on("session-changed", (id) => this.#read(id));
+    on("session-changed", (id, { change }) => {
+      if (change === "restored") this.#seen.restore(id);
+      this.#read(id);
+    });
     on("lifecycle", (id, { phase, parentRunId }) => parentRunId === undefined && this.#ran(id, phase === "start"));
     on("permission-required", (id, { requestId }) => this.#asked(id).add(requestId));
     on("permission-resolved", (id, { requestId }) => this.#asked(id).delete(requestId));
@@ -166,10 +169,12 @@ class Seen {
   #prefix;
   #at = new Map([["", Date.now()]]); // id -> ms; "": since when that is noted
   #changed;
+  #keep;
 
   /** @param {string} [prefix] of a key for each session, because tabs write at once; absent: it is kept in memory */
-  constructor(prefix, changed) {
+  constructor(prefix, changed, keep) {
     this.#changed = changed;
+    this.#keep = keep;
     if (prefix === undefined) return;
     this.#prefix = prefix;
     const kept = stored(prefix);
@@ -195,12 +200,13 @@ class Seen {
     return (this.#at.get(id) ?? this.#at.get("")) < at;
   }
 
+  /** A session is there again whose removal has taken what was kept of it. */
+  restore(id) {
+    if (this.#at.has(id)) this.#store(id);
+  }
+
   #store(id) {
-    try {
-      if (this.#prefix) localStorage.setItem(this.#prefix + id, String(this.#at.get(id)));
-    } catch {
-      // Then it is known as long as the page lives.
-    }
+    if (this.#prefix) this.#keep(this.#prefix + id, this.#at.get(id));
   }
 }
 

@@ -34,6 +34,16 @@ const grown = (shown, offset, text) => (offset === shown.length ? shown : shown.
 /** How the keys begin under which a page keeps when each session of a workspace was last looked at. */
 export const seenKey = (workspace) => `lodger:seen:${encodeURIComponent(workspace)}:`;
 
+/** Keeps under such a key when it was looked at; without a time nothing. */
+export function keepSeen(key, at) {
+  try {
+    if (at) localStorage.setItem(key, at);
+    else localStorage.removeItem(key);
+  } catch {
+    // Then it is known as long as the page lives.
+  }
+}
+
 function report(error) {
   if (typeof globalThis.reportError === "function") globalThis.reportError(error);
   else console.error(error);

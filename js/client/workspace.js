@@ -15,7 +15,7 @@ import { LodgerError, errorInfo, explained, failure, late, nearest, onlyKnown } 
 import { invokeOn } from "./invoke.js";
 import { checked, isFile, isPlain, LIMITS } from "../protocol/json.js";
 import { Run, RunText } from "./run.js";
-import { SessionView, Store, seenKey, share } from "./view.js";
+import { keepSeen, SessionView, Store, seenKey, share } from "./view.js";
 import { STOPPED } from "../protocol/status.js";
 
 /** The functions of a tool, as the page gives them. */
@@ -43,7 +43,7 @@ export class Workspace extends EventTarget {
   #onEnd;
   #onRest;
   #warns;
-  #lasts;
+  #seen; // how the keys begin under which the page keeps over a reload what was seen
 
   #link = null; // whose messages count; a new object with each host
   #channel = null;
@@ -76,6 +76,7 @@ export class Workspace extends EventTarget {
   #life = (event) => {
     const { type, persisted } = event;
     if (type === "beforeunload") return event.preventDefault();
+    if (type === "visibilitychange") this.#look();
     if (!this.#channel) return;
     if (type === "freeze" || (type === "pagehide" && persisted)) {
       this.#send({ t: "life", event: "sleep" });
@@ -116,7 +117,7 @@ export class Workspace extends EventTarget {
     this.#onEnd = onEnd;
     this.#onRest = onRest;
     this.#warns = warnOnLeave;
-    this.#lasts = lasts;
+    this.#seen = lasts ? seenKey(name) : undefined;
     this.tools = this.#makeTools();
     this.pages = this.#makePages();
     this.memory = this.#makeMemory();
@@ -156,6 +157,7 @@ export class Workspace extends EventTarget {
 
   async configureAgent(patch) {
     if (patch == null) throw failure("invalid_config", "configureAgent needs an object: what to change.");
+    if (patch.title !== undefined && !this.#holder && /"(Running|Suspended)"/.test(this.#status)) throw failure("invalid_config", "title counts in the tab that runs the agent.", "Change it in that tab.");
     await this.#command("configureAgent", this.#config(this.#titled(patch)));
   }
 
@@ -228,6 +230,7 @@ export class Workspace extends EventTarget {
   }
 
   interrupt(target) {
+    onlyKnown(target ?? {}, ["sessionId", "runId"], "The target of interrupt", "invalid_arguments");
     // Without a host nothing runs.
     if (!this.#channel) return;
     const { error } = this.#request("interrupt", target);
@@ -265,7 +268,7 @@ export class Workspace extends EventTarget {
       view.holder(this.#holder);
       const subscribe = (listener) => {
         const end = view.subscribe(listener);
-        this.#list?.store?.look();
+        this.#look();
         return end;
       };
       entry = { view, api: { subscribe, getSnapshot: view.getSnapshot } };
@@ -329,7 +332,7 @@ export class Workspace extends EventTarget {
     const functions = TOOL_FUNCTIONS.map((member) => [member, tool[member]]);
     if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
     const strange = Object.keys(tool).find((member) => typeof tool[member] === "function" && ![...TOOL_FUNCTIONS, "inputSchema"].includes(member));
-    if (strange) throw failure("invalid_tool", `The tool "${name}" has an unknown member "${strange}".`, `Its functions are ${TOOL_FUNCTIONS.join(", ")}.`);
+    if (strange) throw failure("invalid_tool", `The tool "${name}" has an unknown member "${strange}".`, `${nearest(strange, TOOL_FUNCTIONS)}Its functions are ${TOOL_FUNCTIONS.join(", ")}.`);
     for (const [member, fn] of functions) {
       if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }
@@ -478,14 +481,24 @@ export class Workspace extends EventTarget {
 
   /** All sessions. Few pages list them: what reads them is a module of its own. */
   #listView() {
-    const shown = () => (globalThis.document?.visibilityState === "hidden" ? [] : [...this.#views].filter(([, { view }]) => view.watched).map(([id]) => id));
     this.#list ??= new LateStore({ sessions: NONE }, async (changed) => {
       const { SessionsView } = await late(import("./sessions-view.js"));
       const ask = (name, args) => this.#command(`sessions.${name}`, args);
-      return new SessionsView(this, { ask, shown, key: this.#lasts ? seenKey(this.#name) : undefined, changed }, { share, errorInfo });
+      return new SessionsView(this, { ask, shown: () => this.#shown(), key: this.#seen, changed }, { share, errorInfo, keepSeen });
     });
     this.#list.begin();
     return this.#list.api;
+  }
+
+  /** The sessions whose conversations a person looks at now. */
+  #shown() {
+    return globalThis.document?.visibilityState === "hidden" ? [] : [...this.#views].filter(([, { view }]) => view.watched).map(([id]) => id);
+  }
+
+  /** What a person looks at now has been seen, or this one. Where no list is open it is noted for the next that is. */
+  #look(ids = this.#shown()) {
+    const store = this.#list?.store;
+    for (const id of ids) store ? store.look(id) : this.#seen && keepSeen(this.#seen + id, Date.now());
   }
 
   /** The new operator sees what that operator may see. Without an operator, nothing is seen. */
@@ -545,9 +558,12 @@ export class Workspace extends EventTarget {
         const { searchSessions } = await late(import("./search.js"));
         return searchSessions(query, options, { list: () => command("list"), history: (page) => this.history(page) });
       },
-      rename: async (id, displayName) => command("rename", { id, displayName }),
+      rename: async (id, displayName, made) => command("rename", { ...made, id, displayName }),
       configure: async (id, config) => command("configure", { id, config }),
-      remove: async (id) => command("remove", { id }),
+      remove: async (id) => {
+        await command("remove", { id });
+        if (this.#seen) keepSeen(this.#seen + id);
+      },
       undoRemove: async (id) => command("undoRemove", { id }),
       archive: async (id) => command("archive", { id }),
       journal: async (id, options) => command("journal", { ...options, id }),
@@ -565,7 +581,7 @@ export class Workspace extends EventTarget {
       import: (file) => carried("importSession", file),
       replay: (file) => carried("replaySession", file),
       view: () => this.#listView(),
-      markRead: (id) => this.#list?.store?.look(id),
+      markRead: (id) => this.#look([id]),
       fork: async (id, options) => command("fork", { ...options, id }),
       salvage: async (id, options) => command("salvage", { ...options, id }),
       verify: async (id) => command("verify", { id }),
@@ -851,6 +867,7 @@ export class Workspace extends EventTarget {
     } else if (type === "agent:tool-call") {
       view?.toolCall(detail);
     } else if (type === "agent:lifecycle" && detail.phase !== "start") {
+      this.#look();
       this.#runs.get(detail.runId)?.end();
       if (this.#accepting === 0) this.#runs.delete(detail.runId);
     }
@@ -958,7 +975,7 @@ const OPTION = { "tools.resolve": "resultBytes", "sessions.import": "none", "ses
 const NOT_MEANT = ["permission_denied", "session_not_found", "invalid_transition"];
 
 /** What other libraries call members of a tool: it is refused while the page waits, so that nothing can be loaded for it. */
-const FOREIGN = [["parameters", "inputSchema"], ["handler", "execute"]];
+const FOREIGN = [["parameters", "inputSchema"], ["schema", "inputSchema"], ["handler", "execute"], ["run", "execute"]];
 
 const NONE = Object.freeze([]);
 

@@ -47,9 +47,10 @@ export const errorInfo = (error) => {
   return { code, message, retryable, ...Object.fromEntries(more) };
 };
 
-/** What to write in place of a name, by its first letters: for what cannot wait for `hints.js`, which knows better. */
+/** What to write in place of a name, by its first or its last letters: for what cannot wait for `hints.js`, which knows better. */
 export function nearest(name, known) {
-  const near = known.find((other) => other.toLowerCase().startsWith(name.toLowerCase().slice(0, 4)));
+  const given = name.toLowerCase();
+  const near = known.find((other) => other.toLowerCase().startsWith(given.slice(0, 4)) || (given.length > 4 && other.toLowerCase().endsWith(given.slice(-4))));
   return near ? `Write "${near}". ` : "";
 }
 

@@ -35,13 +35,15 @@ CONFIG["budgets.session"] = CONFIG["budgets.run"];
 const PRESETS = ["azure", "openrouter", "google", "groq", "deepseek", "mistral", "lmstudio", "llamacpp", "vllm", "ollama"];
 const BY_PROVIDER = "providerOptions takes what one provider has, by the name in its own API";
 /** What has another way than an option of a configuration. */
-const WAYS = { tools: "tools.register gives the agent its tools", messages: "sessions.launch({ messages }) begins with a conversation", onFinish: "listen to agent:session-completed", onChunk: "listen to agent:message-chunk", onError: "listen to agent:error", abortSignal: "sendMessage takes a signal", prompt: "sendMessage sends what a person says", maxRetries: "a call that fails is made again three times; retry: { cut: false } leaves out cut answers" };
+const WAYS = { tools: "tools.register gives the agent its tools", messages: "sessions.launch({ messages }) begins with a conversation", onFinish: "listen to agent:session-completed", onChunk: "listen to agent:message-chunk", onError: "listen to agent:error", abortSignal: "sendMessage takes a signal", prompt: "sendMessage sends what a person says", maxRetries: "a call that fails is made three times in all; retry: { cut: false } leaves out cut answers" };
 for (const name of ["topP", "top_p", "topK", "top_k", "seed", "toolChoice", "tool_choice", "stopSequences", "frequencyPenalty", "presencePenalty"]) WAYS[name] = BY_PROVIDER;
 /** What sessions and messages may have otherwise. */
 const OVERRIDES = ["provider", "model", "instructions", "tools", "reasoning", "temperature", "maxOutputTokens", "providerOptions", "serverTools"];
-const MESSAGE = ["sessionId", "signal", "context", "trusted", "idempotencyKey", "whenBusy", "replaces", "schema", "text", "files", "metadata", ...OVERRIDES];
+const SAID = ["signal", "context", "trusted", "schema", "metadata", ...OVERRIDES];
+const MESSAGE = ["sessionId", "idempotencyKey", "whenBusy", "replaces", "text", "files", ...SAID];
+/** What each command takes; a test holds them against what it refuses. */
 const MEMBERS = {
-  sendMessage: MESSAGE, regenerate: MESSAGE, "sessions.prompt": MESSAGE, "sessions.runOnce": MESSAGE,
+  sendMessage: MESSAGE, regenerate: ["sessionId", "idempotencyKey", ...SAID], "sessions.prompt": MESSAGE, "sessions.runOnce": ["text", "files", "keep", ...SAID],
   "sessions.launch": ["id", "displayName", "projectId", "messages", ...OVERRIDES], "sessions.configure": OVERRIDES,
 };
 
@@ -82,6 +84,9 @@ function ofProvider(member, name, hint) {
   return it && `Write "${it}". ${hint}`;
 }
 
+/** How one of `providers` is called in its errors; what it may have is what `provider` has. */
+const NAMED = /^providers\..+?(?=$|\.timeouts$| must be an object$)/;
+
 /** What to do where something else than an object stands. */
 const INSTEAD = {
   "provider must be an object": 'Write provider: { kind: "…" }, or give one of lodger/offline, lodger/wllama, lodger/prompt-api.',
@@ -90,14 +95,15 @@ const INSTEAD = {
 
 /** What to do about an error that is about a name; nothing: that is not known, or it says so itself. */
 export function hintFor({ message, hint = "" }) {
-  if (Object.hasOwn(INSTEAD, message)) return INSTEAD[message];
-  const [, ofIt, given] = /^provider\.(kind|preset) "(.*)" does not exist$/.exec(message) ?? [];
+  const instead = message.replace(NAMED, "provider");
+  if (Object.hasOwn(INSTEAD, instead)) return INSTEAD[instead];
+  const [, ofIt, given] = /^provider(?:s\..+)?\.(kind|preset) "(.*)" does not exist$/.exec(message) ?? [];
   if (ofIt) return ofProvider(ofIt, given, hint);
   const [, path] = /^option "(.*)" does not exist$/.exec(message) ?? [];
   const [, what, member, list] = /^(.*) does not know ['"](.*?)['"](?:; it takes (.*))?$/.exec(message) ?? [];
   const [, own] = / has no member "(.*)" in this version\.$/.exec(message) ?? [];
   const [, names] = (own !== undefined && /^It knows: (.*)\.$/.exec(hint)) || [];
-  const place = path?.split(".").slice(0, -1).join(".");
+  const place = path?.split(".").slice(0, -1).join(".").replace(NAMED, "provider");
   const name = own ?? member ?? path?.split(".").at(-1);
   const known = (Object.hasOwn(MEMBERS, what) ? MEMBERS[what] : (list ?? names)?.split(", ")) ?? CONFIG[place];
   if (name === undefined || !known) return undefined;

@@ -615,7 +615,14 @@ both("a tool that is no tool is refused at once, also a second one of its name",
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute: "add" })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {}, lookup: true })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register(null)), "invalid_tool");
-  assert.throws(() => workspace.tools.register({ ...TOOL, execute() {}, lookUp() {} }), { code: "invalid_tool", message: 'The tool "add" has an unknown member "lookUp".', hint: "Its functions are execute, lookup, explanation." });
+  assert.throws(() => workspace.tools.register({ ...TOOL, execute() {}, lookUp() {} }), { code: "invalid_tool", message: 'The tool "add" has an unknown member "lookUp".', hint: 'Write "lookup". Its functions are execute, lookup, explanation.' });
+  for (const [member, value, hint] of [["schema", {}, 'Write "inputSchema".'], ["run", () => {}, 'Write "execute".'], ["exectue", () => {}, 'Write "execute".']]) {
+    const { inputSchema, ...rest } = TOOL;
+    assert.throws(() => workspace.tools.register({ ...rest, ...(member !== "schema" && { inputSchema }), [member]: value }), (error) => error.code === "invalid_tool" && error.hint.startsWith(hint), member);
+  }
+  for (const target of [{ session: "a" }, { runid: "a" }, "run_1"]) {
+    assert.throws(() => workspace.interrupt(target), ({ code, message, hint = "" }) => code === "invalid_arguments" && !/command/.test(message + hint) && (typeof target === "string" || /^Write "(sessionId|runId)"/.test(hint)), JSON.stringify(target));
+  }
   assert.equal(code(() => workspace.tools.register({ ...TOOL, inputSchema: { "~standard": {} }, execute() {} })), "invalid_schema");
   workspace.tools.register({ ...TOOL, execute() {} });
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {} })), "duplicate_tool");
@@ -1099,4 +1106,49 @@ both("a message that waits at the host is given up when its signal is aborted", 
   assert.deepEqual(o.host.commandsSent("interrupt"), [{ command: id }]);
   o.host.deliver({ t: "reply", id, error: { code: "aborted", message: "no", retryable: false } });
   assert.equal((await waits).code, "aborted");
+});
+
+test("what is read in a page without a list is noted for the next that has one, and goes with its session", async () => {
+  const kept = new Map();
+  globalThis.localStorage = { setItem: (key, value) => void kept.set(key, String(value)), removeItem: (key) => void kept.delete(key) };
+  try {
+    const { workspace, host } = await open("direct", { "sessions.remove": () => {}, "sessions.status": () => refuse("session_not_found") }, { lasts: true });
+    const keys = () => [...kept.keys()].toSorted();
+    workspace.sessions.markRead("a");
+    assert.deepEqual(keys(), ["lodger:seen:w:a"]);
+    assert.ok(Math.abs(Number(kept.get("lodger:seen:w:a")) - Date.now()) < 5_000);
+    const close = workspace.view("b").subscribe(() => {});
+    assert.deepEqual(keys(), ["lodger:seen:w:a", "lodger:seen:w:b"]);
+    // What is shown is seen as it comes, and what is not shown any more is not.
+    for (const shown of [true, false]) {
+      kept.clear();
+      if (!shown) close();
+      host.event("lifecycle", { sessionId: "b", runId: `run_${shown}`, phase: "start" });
+      host.event("lifecycle", { sessionId: "b", runId: `run_${shown}`, phase: "end" });
+      assert.deepEqual(keys(), shown ? ["lodger:seen:w:b"] : []);
+    }
+    workspace.sessions.markRead("b");
+    await workspace.sessions.remove("b");
+    assert.deepEqual(keys(), []);
+    const { workspace: passing } = await open("direct");
+    passing.sessions.markRead("a");
+    assert.deepEqual(keys(), [], "this one keeps nothing");
+  } finally {
+    delete globalThis.localStorage;
+  }
+});
+
+both("how sessions are called is said in the tab that runs the agent", async (open) => {
+  const o = await open();
+  o.host.mirror(); // another tab runs it
+  await turns();
+  for (const title of ["auto", "words", null]) {
+    const error = await rejection(o.workspace.configureAgent({ title, maxTurns: 3 }));
+    assert.deepEqual([error.code, /title/.test(error.message), /tab/.test(error.hint)], ["invalid_config", true, true]);
+  }
+  assert.deepEqual(o.host.commandsSent("configureAgent"), []);
+  o.host.mirror({ lifecycle: "Stopped" });
+  await o.workspace.startAgent();
+  await o.workspace.configureAgent({ title: "words" });
+  assert.equal(o.host.commandsSent("configureAgent").length, 1);
 });

@@ -57,6 +57,29 @@ test("what is no object", () => {
   assert.match(hintFor({ message: "The message must be an object." }), /^Give a text/);
 });
 
+test("what a command is said to take is what it takes", () => {
+  // Written from the table that refuses the rest.
+  const protocol = fs.readFileSync(new URL("../PROTOCOL.md", import.meta.url), "utf8");
+  const taken = (command) => protocol.match(new RegExp(`^\\| \`${command}\` \\| [^{]*\`\\{ (.*?) \\}\``, "m"))[1].replaceAll("?", "").split(", ");
+  const overrides = taken("sessions.launch").filter((name) => !["id", "displayName", "projectId", "messages"].includes(name));
+  for (const command of ["sendMessage", "regenerate", "sessions.runOnce"]) {
+    const said = knows(hintFor({ message: `${command} does not know "zzzzzz"` }));
+    // The client's own is the signal; which answer is made anew is the other argument.
+    const wanted = new Set(["signal", ...taken(command).filter((name) => name !== "messageId"), ...overrides]);
+    assert.deepEqual(said.toSorted(), [...wanted].toSorted(), command);
+  }
+  assert.doesNotMatch(hintFor({ message: 'regenerate does not know "whenBusy"' }), /whenBusy/);
+});
+
+test("one of several providers is told by its name", () => {
+  for (const name of ["spare", "the.second"]) {
+    assert.match(option(`providers.${name}.baseURL`), /^Write "baseUrl"\. It knows: kind, preset/, name);
+    assert.match(option(`providers.${name}.timeouts.conectMs`), /^Write "connectMs"\./, name);
+    assert.match(hintFor({ message: `providers.${name}.kind "groq" does not exist`, hint: "use one of" }), /preset: "groq"/);
+    assert.match(hintFor({ message: `providers.${name} must be an object` }), /^Write provider: \{ kind/);
+  }
+});
+
 test("a list that the error has is not said again", () => {
   const of = (name) => hintFor({ message: `the tool 'a' does not know '${name}'; it takes name, description, inputSchema, execute` });
   assert.deepEqual(["parameters", "inputschema", "handler", "descripton"].map(of), ["inputSchema", "inputSchema", "execute", "description"].map((name) => `Write "${name}".`));
@@ -69,10 +92,12 @@ test("an error is thrown again, with what was meant where it is about a name", a
     assert.equal(await explained(error).catch((thrown) => thrown), error);
     assert.equal(error.hint, "as it is");
   }
+  const near = (() => { try { onlyKnown({ dstructive: 1 }, ["description", "destructive"], "A tool", "invalid_tool"); } catch (error) { return error; } })();
+  assert.match(near.hint, /^Write "destructive"\./);
   const own = (() => { try { onlyKnown({ storag: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
   assert.equal(own.hint, 'Write "storage". It knows: storage, host.');
   assert.equal((await explained(own).catch((error) => error)).hint, own.hint);
-  const far = (() => { try { onlyKnown({ torage: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
+  const far = (() => { try { onlyKnown({ sotraeg: 1 }, ["storage", "host"], "Options", "invalid_config"); } catch (error) { return error; } })();
   assert.equal(far.hint, "It knows: storage, host.");
   assert.equal((await explained(far).catch((error) => error)).hint, 'Write "storage". It knows: storage, host.');
   const method = failure("invalid_arguments", 'history does not know "sesionId"; it takes sessionId, limit, before');

@@ -51,6 +51,19 @@ test("a long conversation is read a page at a time, from its end, as far as it t
   assert.equal(on.pages.length, 5);
 });
 
+test("a gap is no place to read on from", async () => {
+  const rest = Array.from({ length: 120 }, (_, n) => message(`m${n}`, n === 3 ? "needle" : "hay"));
+  // As a host tells it: a gap stands before what is told, has no place of its own, and counts in no page.
+  const on = host({ a: rest });
+  const { history } = on;
+  on.history = async (asked) => {
+    if (asked.before === "gap") throw new Error("no such message");
+    return [{ id: "gap", role: "system", status: "damaged", parts: [] }, ...(await history(asked))];
+  };
+  assert.deepEqual((await search("needle", on)).map(({ messageId }) => messageId), ["m3"]);
+  assert.equal(on.pages.length, 2);
+});
+
 test("what is no search, and one that is given up", async () => {
   const on = host({ a: [message("m", "x")] });
   for (const query of [undefined, 5]) await assert.rejects(search(query, on), { code: "invalid_arguments" });

@@ -73,6 +73,12 @@ test("in a page of a conversation nothing that was said is more than text", asyn
   assert.match(text, /<pre>[^<]*onerror[^<]*<\/pre>\n<div class="text" dir="auto">after<\/div>/);
 });
 
+test("a page of a conversation says where its words come from", async () => {
+  const text = await page({ type: "text", text: "It is blue." }, { type: "source", url: "https://shop.example/?a=1&b=<2>", title: "The <b>shop</b>", at: { part: 0 } });
+  assert.ok(text.includes("Source: The &#60;b&#62;shop&#60;/b&#62; (https://shop.example/?a=1&#38;b=&#60;2&#62;)</div>"), text);
+  assert.doesNotMatch(text, /undefined/);
+});
+
 /** A workspace whose session has two files, of which one fails with this error; and what an import of its export asks for. */
 async function carried(error) {
   const page = { lines: '{"lodger":"session"}\n', hash: "h", last: 0, files: ["file_a", "file_b", "file_a"] };

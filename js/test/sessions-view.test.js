@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SessionsView } from "../client/sessions-view.js";
-import { seenKey, share, Store } from "../client/view.js";
+import { keepSeen, seenKey, share, Store } from "../client/view.js";
 import { errorInfo } from "../protocol/error.js";
 import { turns } from "./fake-host.js";
 
@@ -11,7 +11,7 @@ const state = (id, more) => ({ id, display_name: null, title: id, status: "idle"
 /** A store of it, as a workspace has one. */
 function stored(workspace, options) {
   const store = new Store();
-  const view = new SessionsView(workspace, { ...options, changed: () => store.changed() }, { share, errorInfo });
+  const view = new SessionsView(workspace, { ...options, changed: () => store.changed() }, { share, errorInfo, keepSeen });
   store.make = () => view.snapshot();
   return Object.assign(store, { look: (id) => view.look(id), again: () => view.again() });
 }
@@ -159,7 +159,7 @@ test("a session that is called like a member of every object is unread like othe
 
 test("what was seen is kept over a reload, where the page can keep it", async () => {
   const kept = new Map();
-  globalThis.localStorage = { get length() { return kept.size; }, key: (n) => [...kept.keys()][n] ?? null, getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value) };
+  globalThis.localStorage = { get length() { return kept.size; }, key: (n) => [...kept.keys()][n] ?? null, getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, String(value)) };
   try {
     const soon = new Date(Date.now() + 60_000).toISOString();
     const sessions = all(state("a", { last_activity_at: soon }), state("b", { last_activity_at: soon }));
@@ -171,6 +171,10 @@ test("what was seen is kept over a reload, where the page can keep it", async ()
     Date.now = now;
     const second = await view(sessions, { lasting: true });
     assert.deepEqual([second.of("a").unread, second.of("b").unread], [false, true]);
+    // A removal takes what is kept; undone, it is kept again.
+    kept.delete("lodger:seen:w:a");
+    second.tell("session-changed", { sessionId: "a", change: "restored" });
+    assert.ok(kept.has("lodger:seen:w:a"));
     const third = await view(sessions);
     assert.equal(third.of("a").unread, true, "this one keeps nothing");
     for (const key of kept.keys()) kept.set(key, "{");

@@ -234,6 +234,15 @@ export async function use(): Promise<void> {
   sizes.map(({ id, bytes }) => [id, bytes.toFixed()]);
   const { archived } = await ws.sessions.archive("a");
   archived?.slice(0, 10);
+  await ws.startAgent({ title: "auto" });
+  await ws.configureAgent({ title: "words" });
+  await ws.configureAgent({ title: null });
+  // @ts-expect-error a title is asked for, or it is the first words
+  await ws.startAgent({ title: "Mine" });
+  const { text: once, receipts } = await ws.sessions.runOnce("Sum it up.", { keep: false });
+  const said: string = once + receipts.length;
+  // @ts-expect-error a task has no session that could be named
+  await ws.sessions.runOnce("Sum it up.", { sessionId: "a" });
   await ws.configureAgent({ archive: { afterDays: 90 } });
   await ws.configureAgent({ archive: false });
   // @ts-expect-error a policy says after how many days

@@ -19,19 +19,20 @@ export async function pages() {
 }
 
 /**
- * The fenced blocks of a page: `{ page, line, kind, name, code, type, press, choose, tabs, output }`. `name`: what stands in brackets behind the
+ * The fenced blocks of a page: `{ page, line, kind, name, code, type, press, choose, tabs, follows, shows, output }`. `name`: what stands in brackets behind the
  * kind. `output`: the `text` block that comes next, with at most one line of prose between. `type`, `press`: what comments before
  * the block say, `<!-- type: WORDS -->` for its field and `<!-- press: A, B -->` for its buttons, one after the other. So do `choose`,
- * the file that is chosen, and `tabs`, how many have the page open: the last one is used.
+ * the file that is chosen, `tabs`, how many have the page open (the last one is used), and `follows`, how many scripts before it come
+ * first. `<!-- shows: nothing -->` marks a script that has nothing to show.
  */
 export function blocks({ name: page, text }) {
   const found = [];
   const lines = text.split("\n");
-  const nothing = { type: undefined, press: [], choose: undefined, tabs: 1 };
+  const nothing = { type: undefined, press: [], choose: undefined, tabs: 1, follows: 0, shows: undefined };
   let said = { ...nothing };
   for (let at = 0; at < lines.length; at++) {
-    const [, what, words] = lines[at].match(/^<!-- (type|press|choose|tabs): (.*) -->$/) ?? [];
-    if (what) said[what] = { press: () => words.split(", "), tabs: () => Number(words) }[what]?.() ?? words;
+    const [, what, words] = lines[at].match(/^<!-- (type|press|choose|tabs|follows|shows): (.*) -->$/) ?? [];
+    if (what) said[what] = { press: () => words.split(", "), tabs: () => Number(words), follows: () => Number(words) }[what]?.() ?? words;
     const [, fence, kind, name] = lines[at].match(/^(```+)(\S*)(?: \[(.+)\])?$/) ?? [];
     if (!fence) continue;
     const end = lines.indexOf(fence, at + 1);

@@ -15,6 +15,8 @@ const APIS = [
   { at: "https://api.openai.com/v1", wire: wireOf("openai"), keys: "sk-", models: ["gpt-5.4", "gpt-5.4-mini"] },
   { at: "https://api.groq.com/openai/v1", wire: chat({ ids: /^[a-zA-Z0-9_-]{1,40}$/ }), keys: "gsk_", models: ["openai/gpt-oss-120b"] },
 ];
+/** What a model says that may search the web. */
+const FOUND = [{ searched: "opening hours", found: { url: "https://shop.example/hours", title: "Opening hours", cited: "open till six" }, says: "They are open till six." }];
 const CORS = { "access-control-allow-origin": "*" };
 
 /** What this API says to a request. */
@@ -26,7 +28,8 @@ function answer({ wire, keys, models }, record) {
   if (record.path.endsWith("/models")) return said(200, JSON.stringify({ object: "list", data: models.map((id) => ({ id })) }));
   const faults = wire.check(record, []);
   if (faults.length) return said(400, wire.refusal(faults.join("; ")));
-  return said(200, wire.answer(`Hello from ${record.json.model}.`).join(""), wire.type);
+  const searches = record.json.tools?.some(({ name }) => name === "web_search");
+  return said(200, wire.answer(searches ? FOUND : `Hello from ${record.json.model}.`).join(""), wire.type);
 }
 
 /** From here on they answer in the tabs of this test. */

@@ -195,7 +195,10 @@ function page(test) {
     await begin(tab, { base: route.base });
     const html = await tab.evaluate(async (markup) => {
       await s.launch({ id: "docs", displayName: "A <b>name</b>" });
-      await says("docs", { text: markup, files: [png(), new File([markup], 'x" onclick="ran = 6.html', { type: "text/html" })] });
+      const canvas = new OffscreenCanvas(2, 3);
+      canvas.getContext("2d").fillRect(0, 0, 2, 3);
+      const dot = await canvas.convertToBlob({ type: "image/png" });
+      await says("docs", { text: markup, files: [new File([dot], "dot.png", { type: "image/png" }), new File([markup], 'x" onclick="ran = 6.html', { type: "text/html" })] });
       await says("docs", "And in a block?");
       return (await s.export("docs", { format: "html" })).text();
     }, MARKUP);
@@ -208,7 +211,7 @@ function page(test) {
     await shown.waitForLoadState("networkidle");
     const seen = await shown.evaluate(() => {
       for (const link of document.querySelectorAll("a:not([download])")) link.click();
-      return { ran: globalThis.ran ?? null, title: document.title, heading: document.querySelector("h1").textContent, texts: [...document.querySelectorAll(".text, article > pre")].map((one) => one.textContent.trim()), live: document.querySelectorAll("script, iframe, svg, [onerror], [onload], [onclick]").length, picture: document.querySelector("img").naturalWidth >= 0 && document.querySelector("img").src.slice(0, 15), links: [...document.querySelectorAll("a")].map((link) => [link.download, link.href.slice(0, 37)]) };
+      return { ran: globalThis.ran ?? null, title: document.title, heading: document.querySelector("h1").textContent, texts: [...document.querySelectorAll(".text, article > pre")].map((one) => one.textContent.trim()), live: document.querySelectorAll("script, iframe, svg, [onerror], [onload], [onclick]").length, picture: document.querySelector("img").naturalWidth > 0 && document.querySelector("img").src.slice(0, 15), links: [...document.querySelectorAll("a")].map((link) => [link.download, link.href.slice(0, 37)]) };
     });
     assert.deepEqual(seen, {
       ran: null, title: "A <b>name</b>", heading: "A <b>name</b>", texts: [MARKUP, MARKUP, "And in a block?", MARKUP], live: 0, picture: "data:image/png;", links: [['x" onclick="ran = 6.html', "data:application/octet-stream;base64,"]],

@@ -1,8 +1,8 @@
 // Every fenced block of the README and of the pages in `docs/`, as a reader would try it.
 //
 // An `html` block is a page in Chromium, and the named blocks of a start page are an app that its framework builds. What
-// such a page shows is the `text` block under it. A `js` block is checked against the package's types; with a `text` block under it
-// it runs too, and that is what it logs. Where its name is that of a test, vitest runs it, and that is the report. `http` are the headers
+// such a page shows is the `text` block under it. A `js` block is checked against the package's types. It runs too, and the `text` block
+// under it is what it logs, or what it shows where its page has a body (`BODIES`). Only `<!-- shows: nothing -->` spares it that. Where its name is that of a test, vitest runs it, and that is the report. `http` are the headers
 // of the page in the next block. `json` is JSON. A block whose name is a file in `consumers/` is that file. With a `text` block under it,
 // that is what its app shows (`BUILDS`). Model APIs and others whom a page asks are `servers/standins.mjs`. Rust is compiled by the crate.
 // `LODGER_WRITE=1` writes what was shown into the pages.
@@ -180,11 +180,26 @@ function strayLine(code) {
   return app && !app.entered ? code.split("\n").at(-1) : undefined;
 }
 
-/** A block as a script of a page: what it imports beside the package comes with it. */
-async function script({ code }) {
-  if (!/^import .* from "(?!lodger)/m.test(code)) return code;
+/** What the scripts of a page find in it, and what is the reader's own there. */
+const BODIES = {
+  "README.md": '<div id="log"></div><form id="form"><input id="box"><button id="send" disabled>Send</button></form><button id="goOn" hidden>Go on</button><script>const cart = { add: () => "added" };</script>',
+};
+
+/** What stands in for the engines of models in the page. */
+const ENGINES = Object.fromEntries(["@wllama/wllama/esm/index.js", "@mlc-ai/web-llm"].map((name) => [name, path.join(ROOT, "servers", "engines.mjs")]));
+
+/** The scripts of its page that come before a block. */
+const followed = (block, found) => {
+  const before = found.filter(({ page, kind, line }) => page === block.page && kind === "js" && line < block.line);
+  return before.slice(before.length - block.follows);
+};
+
+/** A block as a script of a page, behind those that it follows: what it imports beside the package comes with it. */
+async function script(block, found) {
+  const code = [...followed(block, found).map(({ code }) => code), ...(block.follows && !BODIES[block.page] ? ["heard();"] : []), block.code].join("\n");
+  if (!/(?:^import .* from |import\()"(?!lodger)/m.test(code)) return code;
   const { build } = await import("esbuild");
-  const { outputFiles } = await build({ stdin: { contents: code, resolveDir: ROOT }, bundle: true, write: false, format: "esm", external: ["lodger", "lodger/*"], logLevel: "error" });
+  const { outputFiles } = await build({ stdin: { contents: code, resolveDir: ROOT }, bundle: true, write: false, format: "esm", external: ["lodger", "lodger/*"], alias: ENGINES, logLevel: "error" });
   return outputFiles[0].text;
 }
 
@@ -224,6 +239,7 @@ export default async function (test) {
   test("each block is of a known kind, and something looks at it", async () => {
     const library = await fs.readFile(path.join(REPOSITORY, "src", "lib.rs"), "utf8");
     const [example, tested] = await Promise.all([ofExample("src/lib.rs"), ofExample("tests/chat.rs")]);
+    const seen = new Set(found.filter(({ output }) => output).flatMap((block) => [block, ...followed(block, found)]));
     const lost = found.filter(({ kind, page, name, output, ...block }, index) => {
       // What is shown by nothing is shown at once.
       if (kind === "text") return !outputs.has(found[index]) || !block.code.trim();
@@ -235,6 +251,7 @@ export default async function (test) {
       if (isFile({ name })) return output && !(name in BUILDS);
       if (["vue", "svelte", "jsx"].includes(kind)) return !(page in APPS && name) && kind !== "jsx";
       if (kind === "html") return !output && /<script type="module"/.test(block.code);
+      if (kind === "js") return seen.has(found[index]) === (block.shows === "nothing");
       return !KINDS.includes(kind);
     });
     assert.deepEqual(lost.map((block) => `${place(block)}: ${block.kind || "no kind"}`), []);
@@ -294,12 +311,25 @@ export default async function (test) {
   }
 
   for (const block of found.filter((block) => block.kind === "js" && block.output && !isFile(block) && !isTest(block))) {
-    test(`${place(block)}: what it logs`, async (t) => {
-      const at = t.env.site.serve(`/docs-block-${found.indexOf(block)}.js`, await script(block), {}, "text/javascript; charset=utf-8");
+    const body = BODIES[block.page];
+    test(`${place(block)}: what it ${body ? "shows" : "logs"}`, async (t) => {
+      const { site } = t.env;
+      const at = site.serve(`/docs-block-${found.indexOf(block)}.js`, await script(block, found), {}, "text/javascript; charset=utf-8");
       await standIns(t);
+      if (body) {
+        site.serve("/favicon.ico", "", {}, "image/x-icon");
+        const imports = `<script type="importmap">${JSON.stringify({ imports: site.imports })}</script>`;
+        return use(await t.tab({ path: site.serve(`/docs-body-${found.indexOf(block)}.html`, `<!doctype html>${imports}${body}<script type="module" src="${at}"></script>`, {}), wait: false }), block, true);
+      }
       const page = await t.tab();
+      // What `data/docs.d.ts` declares, where a block has not its own.
+      await page.evaluate(async (wanted) => {
+        globalThis.bar = document.createElement("progress");
+        if (wanted) globalThis.ws = await lodger.openWorkspace("page", { pageTools: false });
+      }, !/\bws = /.test([...followed(block, found), block].map(({ code }) => code).join("\n")));
       const seen = await page.evaluate(async (at) => {
         const lines = [];
+        globalThis.heard = () => void (lines.length = 0);
         console.log = (...values) => lines.push(...values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(" ").split("\n"));
         await import(at);
         return lines;

@@ -5,7 +5,7 @@ import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
 export default function (test) {
-  onBothHosts(test, stores, unseen, taken, titles);
+  onBothHosts(test, stores, unseen, unlisted, taken, titles, untitled);
   searched(test);
 }
 
@@ -56,6 +56,123 @@ function titles(on) {
     await shows(pages, { default: "default, idle", one: "A kettle for tea, idle, unread", two: "Mine, idle, unread", three: "Three words here, idle, unread" });
     assert.equal(route.requests.length, 5);
     assert.equal(await a.evaluate(async () => (await T.refused(() => ws.configureAgent({ title: "mine" }))).code), "invalid_config");
+  });
+}
+
+/** Which of these words stand in the rows of the page's workspace. */
+const inRows = (page, words) => page.evaluate(async (words) => {
+  const database = await T.database("shared");
+  const rows = JSON.stringify(await Promise.all([...database.objectStoreNames].filter((name) => name !== "keys").map((name) => new Promise((done) => {
+    const store = database.transaction(name).objectStore(name);
+    store.getAllKeys().onsuccess = ({ target: { result: keys } }) => (store.getAll().onsuccess = ({ target }) => done([keys, target.result]));
+  }))));
+  database.close();
+  return words.filter((word) => rows.includes(word));
+}, words);
+
+/** Looks until none of these words stands in a row any more. */
+async function vanish(page, words, what, seconds = 5) {
+  let left;
+  for (let n = 0; n < seconds * 20; n++) {
+    left = await inRows(page, words);
+    if (!left.length) return;
+    await page.waitForTimeout(50);
+  }
+  assert.deepEqual(left, [], what);
+}
+
+function untitled(on) {
+  on("what was said goes with its message, its conversation and its session, with titles on", async (t, host) => {
+    const answers = ["The answer of gold.", "A title of gold"];
+    const hold = gate();
+    const slow = message("Too late");
+    const route = await t.raw(...Array(4).fill(answers.map((text) => message(text))).flat(), message("The answer of gold."), stream(slow.slice(0, 4), hold, slow.slice(4)), message("The answer of gold."), message("A title of silver"));
+    const a = await open(t, host, { pageTools: false });
+    await start(a, route.base, { title: "auto" });
+    await listed(a);
+    const words = ["question of gold", "answer of gold"];
+    const title = (id) => a.evaluate((id) => list.getSnapshot().sessions.find((item) => item.id === id)?.title, id);
+    const becomes = (id, wanted) => a.evaluate(([id, wanted]) => until(() => list.getSnapshot().sessions.find((item) => item.id === id)?.title === wanted), [id, wanted]);
+    const say = (id) => a.evaluate((id) => ws.run("The question of gold?", { sessionId: id }), id);
+    // The task is gone as soon as its title is there, while the conversation stands.
+    await a.evaluate(() => ws.sessions.launch({ id: "kept" }));
+    await say("kept");
+    await becomes("kept", "A title of gold");
+    await vanish(a, ["once_"], "the task of a title");
+    assert.deepEqual(await inRows(a, words), words);
+    await a.evaluate(async () => { await ws.sessions.rename("kept", "Mine"); await ws.clearConversation("kept"); });
+    assert.equal(await title("kept"), "Mine", "a name that a person gave stays");
+    await vanish(a, [...words, "once_"], "cleared");
+    for (const way of ["clear", "withdraw", "remove"]) {
+      await a.evaluate((id) => ws.sessions.launch({ id }), way);
+      await say(way);
+      await becomes(way, "A title of gold");
+      await a.evaluate(async (way) => {
+        if (way === "clear") await ws.clearConversation(way);
+        else if (way === "withdraw") await ws.removeMessage((await ws.history({ sessionId: way }))[0].id, { sessionId: way });
+        else await ws.sessions.remove(way);
+      }, way);
+      // Nobody has named it.
+      if (way !== "remove") await becomes(way, way);
+      // A removal can be undone for ten seconds.
+      await vanish(a, [...words, "once_"], way, way === "remove" ? 15 : 5);
+    }
+    // What is cleared while it is asked for is not asked for any more.
+    await a.evaluate(() => ws.sessions.launch({ id: "late" }));
+    await say("late");
+    await a.evaluate(() => until(() => rec.events.some(({ type, detail }) => type === "agent:message-chunk" && detail.sessionId.startsWith("once_") && detail.text.startsWith("Too"))));
+    await a.evaluate(() => ws.clearConversation("late"));
+    await vanish(a, [...words, "once_"], "cleared while it is asked for");
+    hold.open();
+    assert.equal(await title("late"), "late");
+    // The next conversation in it is asked about again.
+    await say("late");
+    await becomes("late", "A title of silver");
+  });
+
+  on("a first session that begins anew is asked about again, and only the tab with the agent says how", async (t, host) => {
+    const route = await t.raw(message("One."), message("First title"), message("Two."), message("Second title"));
+    const a = await open(t, host, { pageTools: false });
+    await start(a, route.base, { title: "auto" });
+    const b = await open(t, host, { pageTools: false });
+    await follows(b);
+    await listed(a);
+    for (const wanted of ["First title", "Second title"]) {
+      await a.evaluate(() => ws.run("Hello?"));
+      await a.evaluate((wanted) => until(() => list.getSnapshot().sessions.find((item) => item.id === "default")?.title === wanted), wanted);
+      await a.evaluate(() => ws.sessions.remove("default"));
+    }
+    const refused = await b.evaluate(async () => { const { code, message, hint } = await T.refused(() => ws.configureAgent({ title: "words" })); return { code, message, hint }; });
+    assert.deepEqual([refused.code, /title/.test(refused.message), /tab/.test(refused.hint)], ["invalid_config", true, true]);
+    await b.evaluate(() => ws.configureAgent({ maxTurns: 5 }));
+  });
+}
+
+function unlisted(on) {
+  on("what is read in a page without a list is read in the next that has one, and goes with its session", async (t, host) => {
+    const route = await t.raw(message("One."), message("Two."), message("Three."), message("Four."));
+    const a = await open(t, host);
+    // From here on it is noted what is read.
+    const b = await listed(await open(t, host));
+    await start(a, route.base);
+    await a.evaluate(async () => {
+      for (const id of ["marked", "shown", "unread", "gone"]) await ws.sessions.launch({ id });
+      await ws.run("One?", { sessionId: "marked" });
+      ws.sessions.markRead("marked");
+      ws.view("shown").subscribe(() => {});
+      await ws.run("Two?", { sessionId: "shown" });
+      await ws.run("Three?", { sessionId: "unread" });
+      await ws.run("Four?", { sessionId: "gone" });
+      ws.sessions.markRead("gone");
+    });
+    await shows([b], { default: "default, idle", marked: "One?, idle", shown: "Two?, idle", unread: "Three?, idle, unread", gone: "Four?, idle" });
+    await a.evaluate(() => ws.sessions.remove("gone"));
+    assert.deepEqual(await a.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("lodger:seen:shared:")).map((key) => key.split(":").at(-1)).toSorted()), ["", "default", "marked", "shown"]);
+    await b.reload();
+    await t.ready(b);
+    await openIn(b, host);
+    await listed(b);
+    await shows([b], { default: "default, idle", marked: "One?, idle", shown: "Two?, idle", unread: "Three?, idle, unread" });
   });
 }
 

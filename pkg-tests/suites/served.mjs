@@ -67,6 +67,8 @@ function searches(on, row) {
     assert.deepEqual([source.url, source.title, source.at.part], [SHOP.url, SHOP.title, 1]);
     if (row.kind === "anthropic") assert.equal(source.citedText, SHOP.cited);
     else assert.deepEqual([source.at.start, source.at.end], [0, SAYS.length]);
+    const html = await page.evaluate(async () => (await ws.sessions.export("default", { format: "html" })).text());
+    assert.ok(html.includes(`Source: ${SHOP.title} (${SHOP.url})</div>`) && !html.includes("undefined"), html);
     assert.equal(usage.searches, 1);
     const cost = (usage.inputTokens + usage.outputTokens + (usage.cacheReadTokens ?? 0)) / 1e6 + 0.01;
     assert.ok(Math.abs(usage.cost - cost) < 1e-9, `${usage.cost}, not ${cost}`);

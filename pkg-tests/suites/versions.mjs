@@ -223,6 +223,46 @@ function refusals(test) {
   });
 }
 
+/** One conversation as other libraries write it, and the place of a part in it that cannot be taken, with that part. */
+const WEATHER = { name: "weather", arguments: '{"city":"Bern"}' };
+const SHAPES = [
+  { name: "the AI SDK's messages of a user interface", wrong: [0, { type: "file", url: "data:image/png;base64,AA==", mediaType: "image/png" }], messages: [
+    { id: "1", role: "user", parts: [{ type: "text", text: "How warm?", state: "done" }] },
+    { id: "2", role: "assistant", parts: [{ type: "step-start" }, { type: "reasoning", text: "I look.", state: "done" }, { type: "text", text: "One moment." }, { type: "tool-weather", toolCallId: "c1", state: "output-available", input: { city: "Bern" }, output: "21" }, { type: "text", text: "21 degrees." }] },
+    { id: "3", role: "user", parts: [{ type: "text", text: "Thanks" }] },
+  ] },
+  { name: "the AI SDK's messages of a model", wrong: [0, { type: "image", image: "AA==" }], messages: [
+    { role: "user", content: "How warm?" },
+    { role: "assistant", content: [{ type: "reasoning", text: "I look." }, { type: "text", text: "One moment." }, { type: "tool-call", toolCallId: "c1", toolName: "weather", input: { city: "Bern" } }] },
+    { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", toolName: "weather", output: { type: "text", value: "21" } }] },
+    { role: "assistant", content: [{ type: "text", text: "21 degrees." }] },
+    { role: "user", content: [{ type: "text", text: "Thanks" }] },
+  ] },
+  { name: "OpenAI's chat messages", thinks: false, wrong: [4, { type: "image_url", image_url: { url: "https://example.com/a.png" } }], messages: [
+    { role: "user", content: [{ type: "text", text: "How warm?" }] },
+    { role: "assistant", content: "One moment.", tool_calls: [{ id: "c1", type: "function", function: WEATHER }] },
+    { role: "tool", tool_call_id: "c1", content: "21" },
+    { role: "assistant", content: "21 degrees.", refusal: null },
+    { role: "user", content: "Thanks" },
+  ] },
+  { name: "items of OpenAI's Responses", wrong: [6, { type: "input_image", image_url: "https://example.com/a.png" }], messages: [
+    { role: "user", content: "How warm?" },
+    { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "I look." }] },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: "One moment." }] },
+    { type: "function_call", call_id: "c1", ...WEATHER },
+    { type: "function_call_output", call_id: "c1", output: "21" },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: "21 degrees." }] },
+    { type: "message", role: "user", content: [{ type: "input_text", text: "Thanks" }] },
+  ] },
+  { name: "Anthropic's messages", wrong: [4, { type: "document", source: { type: "text", media_type: "text/plain", data: "a" } }], messages: [
+    { role: "user", content: "How warm?" },
+    { role: "assistant", content: [{ type: "thinking", thinking: "I look.", signature: "s" }, { type: "redacted_thinking", data: "d" }, { type: "text", text: "One moment." }, { type: "tool_use", id: "c1", name: "weather", input: { city: "Bern" } }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: [{ type: "text", text: "21" }] }] },
+    { role: "assistant", content: "21 degrees." },
+    { role: "user", content: [{ type: "text", text: "Thanks" }] },
+  ] },
+];
+
 function beginnings(test) {
   test("a session begins with a conversation, and the model is told just that", async (t) => {
     const { page, route } = await started(t, "And so on.");
@@ -261,6 +301,32 @@ function beginnings(test) {
     const flat = JSON.stringify(told);
     for (const words of ["What is the weather?", "I look.", "get_weather", "sun", "had not ended", "It is sunny.", "Thanks.", "Go on."]) assert.ok(flat.includes(words), words);
     assert.ok(!flat.includes("Hm."), "thinking without a signature is sent to nobody");
+  });
+
+  test("a session begins with a conversation in the shapes of other libraries, or is told which part cannot be taken", async (t) => {
+    const { page, route } = await started(t, ...Array(SHAPES.length).fill("You are welcome."));
+    for (const [n, { name, messages, thinks = true, wrong: [at, part] }] of SHAPES.entries()) {
+      const seen = await page.evaluate(async ([id, messages, at, part]) => {
+        await ws.sessions.launch({ id, messages });
+        const before = await ws.history({ sessionId: id });
+        await ws.run("Bye.", { sessionId: id });
+        const bad = structuredClone(messages);
+        bad[at].content = bad[at].parts ? undefined : [part];
+        if (bad[at].parts) bad[at].parts = [part];
+        const refused = await code(ws.sessions.launch({ id: `${id}-bad`, messages: JSON.parse(JSON.stringify(bad)) }));
+        return T.plain({ before, refused, list: (await ws.sessions.list()).map((session) => session.id) });
+      }, [`shape-${n}`, messages, at, part]);
+      // An answer that is owed: the last word was the person's.
+      assert.deepEqual(seen.before.slice(0, 3).map(({ role, status }) => [role, status]), [["user", "complete"], ["assistant", "complete"], ["user", "complete"]], name);
+      const parts = seen.before[1].parts.map(({ type, text, tool, arguments: args, status, result }) => (type === "tool-call" ? [tool, args, status, result] : [type, text]));
+      assert.deepEqual(parts, [...(thinks ? [["thinking", "I look."]] : []), ["text", "One moment."], ["weather", { city: "Bern" }, "completed", "21"], ["text", "21 degrees."]], name);
+      assert.deepEqual([seen.before[0].parts[0].text, seen.before[2].parts[0].text], ["How warm?", "Thanks"], name);
+      const flat = JSON.stringify(route.requests.at(-1).json.messages);
+      for (const words of ["How warm?", "One moment.", "weather", "Bern", "21 degrees.", "Thanks", "Bye."]) assert.ok(flat.includes(words), `${name}: ${words}`);
+      assert.equal(seen.refused?.code, "invalid_arguments", name);
+      assert.match(seen.refused.message, new RegExp(`^messages\\[${at}\\]\\.(content|parts)\\[0\\] is of a kind that cannot be taken: "${part.type}"`), name);
+      assert.ok(!seen.list.includes(`shape-${n}-bad`), name);
+    }
   });
 
   test("what is no conversation begins nothing", async (t) => {

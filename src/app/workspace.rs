@@ -203,6 +203,18 @@ impl Workspace {
         self.configured("configureAgent", patch).await
     }
 
+    /// Gives these members of the configuration their defaults back, by their names in JavaScript: `"maxTurns"`.
+    ///
+    /// # Errors
+    /// It does not run, or there is no such member.
+    pub async fn reset_agent(&self, members: &[&str]) -> Result<(), ErrorInfo> {
+        let mut patch = Object::new();
+        for name in members {
+            patch.value(name, Value::Null);
+        }
+        self.done("configureAgent", json!([patch.done()])).await
+    }
+
     async fn configured(&self, method: &str, config: AgentConfig) -> Result<(), ErrorInfo> {
         let args = Value::Array(vec![config.write()]);
         come(now(&self.0.client, method, &args, &self.0.functions, &Array::new())?).await.map(drop)

@@ -14,9 +14,8 @@ use crate::harness::core::operators::parse_operator;
 use crate::harness::core::refused::no_session;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::reads::Waiting;
-use crate::protocol::{Need, Request, Source};
+use crate::protocol::{Command, Need, Request, Source};
 use crate::rooms::{Room, enter};
-use crate::session::Session;
 use serde_json::Value;
 
 impl Harness {
@@ -85,7 +84,8 @@ impl Harness {
         // What is not in our hands shows it when it is read.
         if self.core.sessions.has(&session) {
             self.core.must_be_there(command, &session, self.core.removed_at(&session))?;
-            let once = self.session(&session).is_some_and(Session::is_once);
+            let once = self.session(&session).map(|session| (session.is_once(), session.passes()));
+            let once = once.unwrap_or_default();
             must_be_shown(request, &session, once)?;
         }
         match row.source {
@@ -171,12 +171,13 @@ impl Harness {
     }
 }
 
-/// The session of one task is reached by its run alone.
+/// The session of one task is reached by its run alone. One of which nothing stays (`passes`) is removed by its id.
 pub(in crate::harness) fn must_be_shown(
     request: &Request,
     session: &str,
-    once: bool,
+    (once, passes): (bool, bool),
 ) -> Result<(), ErrorInfo> {
-    let by_id = matches!(about(request), Some(About::Session(_)));
+    let removes = passes && request.command == Command::SessionsRemove;
+    let by_id = !removes && matches!(about(request), Some(About::Session(_)));
     if once && by_id { Err(no_session(session)) } else { Ok(()) }
 }

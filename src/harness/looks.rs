@@ -12,6 +12,7 @@ use crate::harness::core::about::run_of;
 use crate::harness::core::refused::no_session_for;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::is_once;
+use crate::harness::core::tasks::passes;
 use crate::harness::core::waits::no_run;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle, stored};
 use crate::harness::gate::must_be_shown;
@@ -188,7 +189,8 @@ impl Harness {
         let stored = Stored::read(if arrives { &[] } else { rows }, whole);
         // A task that is damaged is named, so that something can be done about it.
         let damaged = self.core.sessions.damage(&waiting.session).is_some();
-        let once = !damaged && stored.believed_head(&self.core, &waiting).is_some_and(is_once);
+        let head = stored.believed_head(&self.core, &waiting);
+        let once = (!damaged && head.is_some_and(is_once), head.is_some_and(passes));
         must_be_shown(&waiting.request, &waiting.session, once)?;
         match source {
             Source::Rows => return self.reads.answer_by_rows(&mut self.core, waiting, &stored, signatures),

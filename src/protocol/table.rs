@@ -338,7 +338,7 @@ commands! {
     /// How many runs are active under the last holder, those of tasks too: they work, or wait for a person. Stored rows tell it.
     ActiveRuns = row("activeRuns", "").alone().within(More).within(Past) => own().gives("`number`");
     /// Gives a session another name.
-    SessionsRename = row("sessions.rename", "id displayName").within(More).within(Past).of(Id, Write).asks()
+    SessionsRename = row("sessions.rename", "id displayName of?").within(More).within(Past).of(Id, Write).asks()
         => again().gives("`SessionState`")
             .invoked("session_rename", "sessions.rename(id, displayName)", "SessionState");
     /// A session goes by these instead of the agent's configuration; what is `null` it has from there again.
@@ -371,9 +371,9 @@ commands! {
     SessionsLeft = row("sessions.left", "id").within(Past).of(Run, Read).from(Source::Rows)
         => again().gives("`{ run, receipts, handoff }`");
     /// One task without a session.
-    SessionsRunOnce = row("sessions.runOnce", concat!("text?* files?* metadata?* context?* trusted?* schema?* ", overrides!())).within(More).within(Past)
+    SessionsRunOnce = row("sessions.runOnce", concat!("text?* files?* metadata?* context?* trusted?* schema?* keep?* ", overrides!())).within(More).within(Past)
             .needs(Operator).runs().files().says()
-        => once().begins().takes("as `sendMessage`: `{ text, metadata?, context?, trusted?, schema?, files? }`")
+        => once().begins().takes("as `sendMessage`: `{ text, metadata?, context?, trusted?, schema?, files?, keep? }`")
             .gives("`{ runId, status, acceptedAt }`")
             .invoked("run_once", "sessions.runOnce(objective)", "TaskDone");
     /// A page of a session's file; behind the first with what came before it: `from` is its `next`.

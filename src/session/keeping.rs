@@ -54,6 +54,10 @@ pub(super) struct Keeping {
     archived: Option<Millis>,
     /// Whether it is there for one task only, and no list shows it.
     once: bool,
+    /// Whether nothing of it stays once that task is over.
+    passes: bool,
+    /// The run of whose answer a model has made its name, where nobody has given it another since.
+    titled: Option<String>,
 }
 
 /// An entry of a run that something may be owed to. In a journal that is read the records come right behind it, and need
@@ -94,6 +98,8 @@ impl Keeping {
         kept.maybe("record", self.record.as_ref().map(Record::json)).number("epoch", self.epoch);
         kept.maybe_text("receipt", self.receipt.as_deref()).maybe_text("provider", self.provider.as_deref());
         kept.maybe("removed", self.removed.map(Value::from)).flag("once", self.once);
+        kept.maybe("passes", self.passes.then_some(Value::Bool(true)));
+        kept.maybe_text("titled", self.titled.as_deref());
         kept.maybe("archived", self.archived.map(Value::from));
         rests.then(|| kept.done())
     }
@@ -112,6 +118,8 @@ impl Keeping {
             removed: kept.get("removed").and_then(Value::as_u64),
             archived: kept.get("archived").and_then(Value::as_u64),
             once: kept.get("once")?.as_bool()?,
+            passes: kept.get("passes").is_some(),
+            titled: text("titled"),
             ..Keeping::default()
         })
     }
@@ -146,6 +154,20 @@ impl Session {
     /// Whether it is there for one task only.
     pub fn is_once(&self) -> bool {
         self.keeping.once
+    }
+
+    /// Whether nothing of it stays once its task is over.
+    pub fn passes(&self) -> bool {
+        self.keeping.passes
+    }
+
+    /// Whether its name was made of what goes with these runs (`None`: with all of its conversation).
+    pub fn is_titled_by(&self, runs: Option<&[String]>) -> bool {
+        // Runs before the first at hand may be in its window.
+        let first = self.runs.first().filter(|_| self.earlier.is_none());
+        let of = [self.keeping.titled.as_ref(), first.map(|first| &first.id)];
+        let goes = |runs: &[String]| of.into_iter().flatten().any(|run| runs.contains(run));
+        self.keeping.titled.is_some() && runs.is_none_or(goes)
     }
 
     /// When it was removed; `None`: it is there.
@@ -184,7 +206,7 @@ impl Session {
     ///
     /// `args`: `{ operator: { subject, issuer? }, … }`, and by the word: `launch` takes `id`, `providerId`, `modelId`,
     /// `projectId`, `displayName`, `policy`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for
-    /// one task only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `configure` `providerId` and
+    /// one task only), `passes` (nothing of that stays); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name` and `of`, or nothing; `configure` `providerId` and
     /// `modelId`; `recover` `action`, `reason`, `detail`; `go_on` `run`; `import`, `fork` and `salvage` `id`, `from`, `provider`,
     /// `providerId`, `modelId`, `integrity`, `imported`; `ready`, `bench`, `play`, `remove`, `undoRemove`, `archive` and `status` nothing else.
     pub fn ask(&self, what: Ask, args: &Value, at: Millis) -> Outcome {
@@ -234,7 +256,7 @@ impl Session {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         match (what, asked.record) {
             (Ask::Stop, _) => lifecycle::stop(asked, text("reason"), self.works()),
-            (Ask::Rename, _) => lifecycle::rename(asked, text("name").unwrap_or_default()),
+            (Ask::Rename, _) => lifecycle::rename(asked, text("name")),
             (Ask::Configure, _) => {
                 lifecycle::configure(asked, text("providerId").unwrap_or("none"), text("modelId"))
             }
@@ -320,6 +342,10 @@ impl Session {
                             let own = args.get("provider").and_then(Value::as_str);
                             self.keeping.provider = own.map(Into::into);
                             self.keeping.once = args.get("once") == Some(&Value::Bool(true));
+                            self.keeping.passes = args.get("passes") == Some(&Value::Bool(true));
+                        }
+                        Ask::Rename => {
+                            self.keeping.titled = args.get("of").and_then(Value::as_str).map(Into::into);
                         }
                         Ask::Remove => self.keeping.removed = Some(header.at),
                         Ask::UndoRemove => self.keeping.removed = None,
@@ -330,7 +356,8 @@ impl Session {
                             let kept = (what != Ask::Import).then(|| self.keeping.provider.take()).flatten();
                             self.keeping.provider = own.or(kept);
                             // The copy is a session of its own, also of a removed one or a task of its own.
-                            (self.keeping.once, self.keeping.removed) = (false, None);
+                            (self.keeping.once, self.keeping.passes, self.keeping.removed) =
+                                (false, false, None);
                             self.keeping.archived = None;
                         }
                         _ => {}

@@ -428,13 +428,15 @@ pub fn mark(asked: &Asked<'_>, kind: &str) -> Outcome {
     })
 }
 
-/// Gives a session another name. It is no activity: the time of its last change stays.
-pub fn rename(asked: &Asked<'_>, name: &str) -> Outcome {
-    Act::on(asked, Action::Rename, check_name(name).err(), &mut |act| {
+/// Gives a session another name, or takes its name back. It is no activity: the time of its last change stays.
+pub fn rename<'a>(asked: &Asked<'_>, name: impl Into<Option<&'a str>>) -> Outcome {
+    let name = name.into();
+    Act::on(asked, Action::Rename, name.and_then(|name| check_name(name).err()), &mut |act| {
         act.look(asked)?;
-        let fresh = Object::new().text("display_name", name).done();
+        let fresh = Object::new().value("display_name", name.into()).done();
         let record = act.record.with(fresh.clone(), None)?;
-        act.keep(record, &fresh, "renamed", asked.at, told("metadata", "display_name", name))
+        let more = name.map_or(Value::Null, |name| told("metadata", "display_name", name));
+        act.keep(record, &fresh, "renamed", asked.at, more)
     })
 }
 

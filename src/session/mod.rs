@@ -454,6 +454,7 @@ impl Session {
             .maybe("removed", self.removed_at().map(Value::from))
             .maybe("archived", self.archived_at().map(Value::from))
             .maybe("once", self.is_once().then_some(Value::Bool(true)))
+            .maybe("passes", self.passes().then_some(Value::Bool(true)))
             .maybe("record", self.record().map(Record::lean))
             .maybe("usage", view::usage(&self.sums))
             .maybe_text("title", view::title(self).as_deref())

@@ -157,9 +157,7 @@ const KNOWN: &[&str] = &[
     "streamArguments",
     "onResume",
     "lookup",
-    "validate",
     "explanation",
-    "replace",
 ];
 const HINTS: &[&str] = &["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 const READ_ONLY_PREFIXES: &[&str] = &["get_", "list_", "search_", "read_", "describe_"];
@@ -615,6 +613,11 @@ mod tests {
             assert_eq!(error.code, Code::InvalidTool, "{member}");
             assert!(error.message.contains(message), "{}", error.message);
         }
+        let known = Definition::parse(&with("inputschema", json!({}))).unwrap_err().message.clone();
+        assert!(
+            known.ends_with(", onResume, lookup, explanation"),
+            "what the client adds is not named: {known}"
+        );
         assert_eq!(Definition::parse(&json!("x")).unwrap_err().code, Code::InvalidTool);
         for (schema, message) in [
             (json!(true), "'inputSchema' must be an object with a JSON Schema"),

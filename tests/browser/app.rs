@@ -455,6 +455,10 @@ async fn errors_have_their_codes() {
     );
     let none = AgentConfig { max_turns: Some(0), ..AgentConfig::default() };
     assert_eq!(workspace.configure_agent(none).await.unwrap_err().code, Code::InvalidConfig);
+    workspace.reset_agent(&["provider", "maxTurns"]).await.unwrap();
+    let error = say(&workspace, "Hi").await.result().await.unwrap().error.unwrap();
+    assert_eq!(error.code, Code::NotConfigured);
+    assert_eq!(workspace.reset_agent(&["max_turns"]).await.unwrap_err().code, Code::InvalidConfig);
     workspace.close().await;
     assert_eq!(
         workspace.send_message("Hi", SendOptions::default()).await.unwrap_err().code,

@@ -168,6 +168,23 @@ fn every_suite_of_the_package_is_in_the_list_of_suites() {
 }
 
 #[test]
+fn each_decision_is_in_the_list_by_its_first_line() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/decisions");
+    let list = fs::read_to_string(folder.join("README.md")).unwrap();
+    let mut said: Vec<String> = Vec::new();
+    for path in files(&folder, &["md"]).into_iter().filter(|path| !path.ends_with("README.md")) {
+        let text = fs::read_to_string(&path).unwrap();
+        let title = text.lines().next().and_then(|line| line.strip_prefix("# ")?.split_once(". "));
+        let (number, title) = title.unwrap_or_default();
+        let file = path.file_name().unwrap().to_string_lossy();
+        said.push(format!("- [{number}]({file}) {title}"));
+    }
+    let mut listed: Vec<&str> = list.lines().filter(|line| line.starts_with("- [")).collect();
+    (said.sort(), listed.sort_unstable());
+    assert_eq!(listed, said);
+}
+
+#[test]
 fn files_that_documents_name_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut gone = Vec::new();

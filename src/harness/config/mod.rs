@@ -14,6 +14,7 @@ pub(in crate::harness) use read::texts;
 pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
+use crate::find;
 use crate::journal::{Limit, Process, redact};
 use crate::json::json;
 use crate::list::Listed;
@@ -249,7 +250,9 @@ impl Config {
             return Ok(());
         }
         let message = ["no provider is called \"", shortened(name), "\""].concat();
-        Err(invalid(&message).hint("name one of startAgent's providers"))
+        let known: Vec<&str> = self.providers.iter().map(|(name, _)| name.as_str()).list();
+        let hint = ["startAgent's providers are: ", &find::join(&known, ", ")].concat();
+        Err(invalid(&message).hint(hint))
     }
 
     /// Takes over one member.
@@ -760,7 +763,14 @@ fn providers(value: &Value) -> Result<Vec<(String, Provider)>, ErrorInfo> {
             let error = invalid("the name of a provider looks like a secret");
             return Err(error.hint("it is put on record: choose another; keys go into apiKey"));
         }
-        Ok((name.clone(), provider(value)?))
+        // Which of them is at fault: all that is said of a provider calls it so.
+        let of_it = |mut error: ErrorInfo| {
+            if let Some((before, after)) = find::split(&error.message, "provider") {
+                error.message = [before, "providers.", shortened(name), after].concat();
+            }
+            error
+        };
+        Ok((name.clone(), provider(value).map_err(of_it)?))
     };
     object(value, "providers")?.iter().map(read).tried()
 }
@@ -850,6 +860,23 @@ mod tests {
         assert!(own.patched(&json!({ "models": null })).unwrap().known(None).is_none());
         let named = error(json!({ "models": { "anthropic": { "mine": { "price": "3" } } } }));
         assert!(named.message.starts_with("models.anthropic.mine.price must"), "{named}");
+    }
+
+    #[test]
+    fn a_fault_of_a_named_provider_is_told_by_its_name() {
+        let of = |spare: Value| error(json!({ "providers": { "spare": spare } })).message.clone();
+        for (spare, message) in [
+            (json!("anthropic"), "providers.spare must be an object"),
+            (json!({ "kind": "anthropics" }), "providers.spare.kind \"anthropics\" does not exist"),
+            (
+                json!({ "kind": "anthropic", "apikey": "x" }),
+                "option \"providers.spare.apikey\" does not exist",
+            ),
+            (json!({ "kind": "anthropic", "apiKey": "" }), "providers.spare.apiKey is empty"),
+            (json!({ "kind": "openai-compatible" }), "providers.spare.baseUrl is missing"),
+        ] {
+            assert!(of(spare).starts_with(message), "{message}");
+        }
     }
 
     #[test]

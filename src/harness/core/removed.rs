@@ -1,6 +1,6 @@
 //! Sessions that somebody has removed.
 //!
-//! Decides how long a removal can be undone. Promises: until that is over the session is there for nobody but
+//! Decides how long a removal can be undone, and when a session goes. Promises: until that is over the session is there for nobody but
 //! `undoRemove`. Leaves to others: who may remove (`session/`), and what goes when the time is over
 //! (`holding/removal`).
 
@@ -10,6 +10,7 @@ use crate::harness::core::head::Head;
 use crate::harness::core::named::unnamed;
 use crate::harness::core::outbox::Outbox;
 use crate::harness::core::refused::no_session_for;
+use crate::harness::core::tasks::passes;
 use crate::ports::{Millis, Table, Write};
 use crate::protocol::Command;
 use serde_json::Value;
@@ -20,6 +21,23 @@ impl Core {
         match self.session(session) {
             Some(session) => session.removed_at(),
             None => removed_by(self.believed(session, self.sessions.head(session)?)?),
+        }
+    }
+
+    /// When nothing is to be left of a session any more: a while after its removal, or after a task of which nothing stays. Such a
+    /// task goes at once where it is removed, because nobody can bring it back.
+    pub(in crate::harness) fn gone_at(&self, session: &str) -> Option<Millis> {
+        let head = self.sessions.head(session)?;
+        let later = |at: Millis| at.saturating_add(UNDO_MS);
+        match (self.removed_at(session), passes(&head.value)) {
+            (Some(at), true) => Some(at),
+            (Some(at), false) => Some(later(at)),
+            (None, true) => {
+                let works =
+                    self.session(session).map_or(head.is_open(), |session| session.current().is_some());
+                head.value.get("at").and_then(Value::as_u64).filter(|_| !works).map(later)
+            }
+            (None, false) => None,
         }
     }
 
@@ -52,7 +70,7 @@ impl Core {
 }
 
 /// How long a removal can be undone, in milliseconds.
-pub(in crate::harness) const UNDO_MS: Millis = 10_000;
+const UNDO_MS: Millis = 10_000;
 
 /// All rows of a session go.
 pub(in crate::harness) fn erase(outbox: &mut Outbox, session: &str) {

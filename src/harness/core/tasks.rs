@@ -1,13 +1,14 @@
 //! The sessions of tasks without a session (`runOnce`), which no list shows and of which a year leaves thousands.
 //!
 //! Decides which of them are read again. Promises: a start and a list cost nothing for the tasks that are over. A task that
-//! is not over has a row in `meta`, as has one whose files must stay. Leaves to others: what becomes of a task (`runner/`).
+//! is not over has a row in `meta`, as have one of which nothing stays and one whose files must. Leaves to others: what becomes of a task (`runner/`).
 
 use crate::harness::core::Core;
 use crate::harness::core::head::Head;
 use crate::object::Object;
 use crate::ports::{Key, Part, Read, Rows, Table, Write};
 use crate::rooms::{Room, enter};
+use serde_json::Value;
 
 /// The row that names the epoch whose holder wrote such rows: a version without them may have held the workspace since.
 pub(in crate::harness) const TASKS_KEY: &str = "tasks";
@@ -29,6 +30,11 @@ pub(in crate::harness) fn session_of(fresh: &str) -> String {
 /// Whether a session is that of a task, by its id.
 pub(in crate::harness) fn is_task(session: &str) -> bool {
     session.starts_with(PREFIX)
+}
+
+/// Whether nothing of a task stays, by its head.
+pub(in crate::harness) fn passes(head: &Value) -> bool {
+    head.get("passes").is_some()
 }
 
 /// The same id, where the session is no task.
@@ -67,9 +73,9 @@ pub(in crate::harness) fn no_row(session: &str) -> Write {
     Write::DeletePrefix { table: Table::Meta, prefix: row_key(session) }
 }
 
-/// What the row of a task says: nothing while it is not over, then which files it has. `None`: there is no row.
+/// What the row of a task says: nothing while it is not over or has to go, then which files it has. `None`: there is no row.
 fn row_by(head: &Head) -> Option<String> {
-    if head.is_open() || head.value.get("removed").is_some() {
+    if head.is_open() || passes(&head.value) || head.value.get("removed").is_some() {
         return Some(String::new());
     }
     let files = head.value.get("files")?;

@@ -36,10 +36,14 @@ impl Holding {
             reads.give_up(core, command, session);
             return begin_anew(core, runner);
         }
-        let Some(sums) = core.session(session).map(|session| session.sums) else { return };
+        let Some(folded) = core.session(session) else { return };
+        let (sums, is_titled) = (folded.sums, folded.is_titled_by(None));
         runner.append(core, session, None, &Entry::Cleared { sums });
         core.drop_window(session);
         core.erases(session);
+        if is_titled {
+            runner.take_title_back(core, session);
+        }
         core.answer_waiters(session);
         runner.advance(core, session);
         core.outbox.strictly();
@@ -81,9 +85,13 @@ impl Holding {
             outside: folded.outside_without(&runs),
             unsealed: folded.unsealed(),
         };
+        let is_titled = folded.is_titled_by(Some(&runs));
         runner.append(core, session, None, &entry);
         core.drop_window(session);
         core.erases(session);
+        if is_titled {
+            runner.take_title_back(core, session);
+        }
         runner.advance(core, session);
         core.outbox.strictly();
         runner.tell_other_conversation(core, session);

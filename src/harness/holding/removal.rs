@@ -3,7 +3,7 @@
 //! Decides what goes when a removal can no longer be undone. Promises: afterwards no row speaks of the session. The holder
 //! of that moment sees to it, be it at a later start. Leaves to others: how long that is (`core/removed`).
 
-use crate::harness::core::removed::{UNDO_MS, erase};
+use crate::harness::core::removed::erase;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, tasks};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
@@ -18,8 +18,7 @@ impl Holding {
         if !can || self.start.is_some() || self.closing.is_some() {
             return None;
         }
-        let removed = core.sessions.heads().filter_map(|(session, _)| core.removed_at(session));
-        removed.min().map(|at| at.saturating_add(UNDO_MS))
+        core.sessions.heads().filter_map(|(session, _)| core.gone_at(session)).min()
     }
 
     /// Erases what can no longer be brought back; borrows the workspace for it where no agent runs.
@@ -37,8 +36,7 @@ impl Holding {
     /// Nothing is left of the removed sessions but their files. `rows`: which session each run is of. `first`: what is known of
     /// runs of the first session is of one that was removed.
     pub(in crate::harness) fn erase_removed(&self, core: &mut Core, rows: &[Rows], first: bool) {
-        let over = |at: Millis| at.saturating_add(UNDO_MS) <= core.now;
-        let is_over = |session: &&str| core.removed_at(session).is_some_and(over);
+        let is_over = |session: &&str| core.gone_at(session).is_some_and(|at| at <= core.now);
         let gone: Vec<String> =
             core.sessions.heads().map(|(session, _)| session).filter(is_over).map(Into::into).list();
         let empty = Rows::new();

@@ -468,7 +468,11 @@ impl Runner {
         let config = self.setup.config_with(overrides::said(overrides::given(given.all())).as_ref())?;
         args.maybe_text("modelId", config.model_id(given.text("provider")));
         core.sessions.take(Session::with(&session, &core.sessions.engine));
-        self.ask_session(core, &session, Ask::Launch, &args.flag("once", true).done())?;
+        args.flag("once", true);
+        if given.get("keep") == Some(&Value::Bool(false)) {
+            args.flag("passes", true);
+        }
+        self.ask_session(core, &session, Ask::Launch, &args.done())?;
         self.record_start(core, &session);
         let sent = self.send_message(core, command, &session, given, fresh);
         if sent.is_err() {

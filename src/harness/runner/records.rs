@@ -9,6 +9,7 @@ use crate::find::beginning;
 use crate::harness::core::operators::parse_operator;
 use crate::harness::core::refused::no_session;
 use crate::harness::core::removed::delete;
+use crate::harness::core::waits::no_run;
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, tasks};
 use crate::harness::runner::Runner;
 use crate::harness::runner::messages::Like;
@@ -47,7 +48,15 @@ impl Runner {
                 if command == Command::SessionsStop { Ask::Stop } else { Ask::Restart }
             }
             Command::SessionsRename => {
-                args.text("name", given.needed("displayName"));
+                let of = given.text("of");
+                // A name that was made of what is erased meanwhile.
+                let is_there = |run: &str| {
+                    core.session(session).is_some_and(|folded| folded.runs.iter().any(|one| one.id == run))
+                };
+                if let Some(run) = of.filter(|run| !is_there(run)) {
+                    return Err(no_run(run));
+                }
+                args.text("name", given.needed("displayName")).maybe_text("of", of);
                 Ask::Rename
             }
             Command::SessionsRecover => {
@@ -122,6 +131,13 @@ impl Runner {
             self.advance(core, session);
         }
         refused.map_or(Ok(()), Err)
+    }
+
+    /// A name that a model has made of what is erased goes too.
+    pub(in crate::harness) fn take_title_back(&mut self, core: &mut Core, session: &str) {
+        let Ok(mut args) = core.as_operator() else { return };
+        // Who may erase the conversation may rename it.
+        let _ = self.ask_session(core, session, Ask::Rename, &args.done());
     }
 
     pub(in crate::harness) fn launch(

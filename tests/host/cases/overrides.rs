@@ -197,6 +197,11 @@ fn what_cannot_be_gone_by_is_refused_before_anything_is_written() {
         }
     }
     assert_eq!((page.rows("a").len(), page.rows("b").len()), (rows, 0));
+    let nobody = configure(&mut page, &json!({ "provider": "nobody" })).unwrap_err();
+    assert!(
+        nobody.hint.as_deref().is_some_and(|hint| hint.starts_with("startAgent's providers are: ")),
+        "{nobody}"
+    );
     let unknown = json!({ "id": "a", "config": { "maxTurns": 3 } });
     let why = page.fails("sessions.configure", unknown).1;
     assert!(

@@ -45,6 +45,13 @@ impl Desk {
         ids.next_back().expect("a task")
     }
 
+    /// How many rows there are of a session, and those of tasks.
+    fn left_of(&mut self, session: &str) -> (usize, usize, Vec<String>) {
+        self.rows(session);
+        let [entries, heads] = [Table::Entries, Table::Heads].map(|table| self.stored(table, session).len());
+        (entries, heads, self.task_rows())
+    }
+
     /// The store is that of a version that has no rows for tasks.
     fn has_no_rows_for_tasks(&mut self) {
         self.rows("default");
@@ -173,6 +180,77 @@ fn a_task_that_was_refused_leaves_nothing() {
     page.rows(&session);
     let left = [Table::Entries, Table::Heads].map(|table| page.stored(table, &session).len());
     assert_eq!((left, page.task_rows()), ([0, 0], Vec::<String>::new()));
+}
+
+#[test]
+fn nothing_stays_of_a_task_that_is_not_kept() {
+    for lost in [false, true] {
+        let mut page = Desk::started("ann");
+        let run = page.runs_once(json!({ "text": "name the shelves", "keep": false }));
+        let id = page.task_session();
+        if lost {
+            page = page.crash("ann");
+            page.start();
+        } else {
+            page.says("shelves");
+        }
+        assert_eq!(page.how_it_went(&run), if lost { "interrupted" } else { "completed" });
+        assert_eq!(page.task_rows(), [""], "a start knows that it has to go");
+        page.now += 20_000;
+        assert_eq!(page.left_of(&id), (0, 0, Vec::new()), "lost: {lost}");
+        assert_eq!(page.fails("sessions.left", json!({ "id": run })).0, Code::RecordNotFound);
+    }
+}
+
+#[test]
+fn a_task_that_is_removed_by_the_id_of_its_session_goes_at_once() {
+    let mut page = Desk::started("ann");
+    page.runs_once(json!({ "text": "name the shelves", "keep": false }));
+    page.says("shelves");
+    let id = page.task_session();
+    page.must("sessions.remove", json!({ "id": id }));
+    assert_eq!(page.left_of(&id), (0, 0, Vec::new()));
+    assert_eq!(page.fails("sessions.undoRemove", json!({ "id": id })).0, Code::SessionNotFound);
+}
+
+#[test]
+fn a_name_that_was_made_of_an_answer_goes_with_it() {
+    let name = |page: &mut Desk| page.status("docs")["display_name"].clone();
+    for way in ["clearConversation", "first", "answer", "other", "renamed"] {
+        let mut page = Desk::started("ann");
+        page.launch("docs");
+        for text in ["one", "two", "three"] {
+            page.prompt("docs", text);
+            page.says("said");
+        }
+        let said = page.must("history", json!({ "sessionId": "docs" }));
+        let of = said[3]["runId"].clone();
+        page.must("sessions.rename", json!({ "id": "docs", "displayName": "Shelves", "of": of }));
+        if way == "renamed" {
+            page.must("sessions.rename", json!({ "id": "docs", "displayName": "Mine" }));
+        }
+        let at = match way {
+            "first" => 0,
+            "answer" => 2,
+            _ => 4,
+        };
+        if matches!(way, "clearConversation" | "renamed") {
+            page.must("clearConversation", json!({ "sessionId": "docs" }));
+        } else {
+            page.must("removeMessage", json!({ "sessionId": "docs", "messageId": said[at]["id"] }));
+        }
+        let wanted = match way {
+            "other" => json!("Shelves"),
+            "renamed" => json!("Mine"),
+            _ => Value::Null,
+        };
+        assert_eq!(name(&mut page), wanted, "{way}");
+        if way == "clearConversation" {
+            let late = json!({ "id": "docs", "displayName": "Shelves", "of": of });
+            assert_eq!(page.fails("sessions.rename", late).0, Code::RunNotFound, "it comes too late");
+        }
+        page.holds("docs");
+    }
 }
 
 #[test]
