@@ -45,7 +45,7 @@ mod cases {
     /// Rows that are damaged of a session that was cleared.
     mod cleared;
     /// Conversations that become too long for their model.
-    mod compaction;
+    pub mod compaction;
     /// What every codec must make of what a model says.
     mod conformance;
     /// Rows that are damaged, and what can be done about it.
@@ -100,6 +100,8 @@ mod cases {
     mod turned;
     /// Edited messages and answers made anew.
     mod version;
+    /// How much of a model's window a conversation has.
+    pub mod window;
     /// What of a damaged session is shown and kept.
     pub mod words;
 }
