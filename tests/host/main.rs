@@ -90,6 +90,8 @@ mod cases {
     mod served;
     /// Named sessions.
     mod session;
+    /// What becomes of a summary where something else happens meanwhile.
+    mod summed;
     /// One workspace in several tabs.
     mod tab;
     /// Tasks without a session, and how little is left of them at hand.
@@ -114,6 +116,8 @@ mod origins {
     mod openclaw;
     /// The loop and its queue.
     mod pi;
+    /// Conversations that are summed up.
+    mod pi_compaction;
     /// Activity and output.
     mod purepoint;
 }
