@@ -270,7 +270,9 @@ fn a_summary_that_is_cut_twice_fails_its_run() {
         let last = history(&mut page).last().unwrap().clone();
         let code = if stop == StopReason::MaxTokens { "output_limit" } else { "context_length" };
         assert_eq!((&last["status"], &last["error"]["code"]), (&json!("failed"), &json!(code)));
-        assert!((2..6).contains(&asked) && last.get("compactions").is_none());
+        // Where the window is full, so short a conversation is not made shorter still.
+        assert_eq!(asked, if stop == StopReason::MaxTokens { 2 } else { 1 });
+        assert!(last.get("compactions").is_none());
         page.must("sendMessage", json!({ "text": "three" }));
         assert!(page.sent.contains("answer to one") && !page.sent.contains("They cou"), "{}", page.sent);
         page.holds("default");
