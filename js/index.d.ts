@@ -583,9 +583,10 @@ export interface AgentConfig {
   /**
    * What happens where a conversation fills its model's window, which is the catalog's (`models`) less the answer's limit, the system
    * prompt and the tools. When it is full to `at` (default 0.8), old results of tools are left out; where that is not enough, a model sums
-   * up what was said before the newest `keep` tokens (default: a quarter of the window, at most 20,000). `instructions`: what
-   * matters most. `provider`: the name of the provider that sums up, by default the provider that answers. A model of unknown window is asked
-   * for a summary once its provider refuses a request as too long. `false`: the run fails then, with `context_length`.
+   * up what was said before the newest `keep` tokens. By default these are a quarter of what the window has for the conversation, and at
+   * most 20,000. They are never more than half of that. `instructions`: what matters most. `provider`: the name of the provider that sums
+   * up, by default the provider that answers. A model of unknown window is asked for a summary once its provider refuses a request as too
+   * long. `false`: the run fails then, with `context_length`.
    */
   compaction?: false | { at?: number; keep?: number; instructions?: string; provider?: string };
   /**

@@ -1,5 +1,6 @@
 // Conversations that are longer than their model's window: they go on, on every wire, over reloads and in two tabs. Each server judges
-// each request by its own strict rules, and none is longer than the window.
+// each request by its own strict rules, and none is longer than the window at 16 bytes a token. Servers that count what they read are in
+// `tests/host/cases/window.rs`.
 import assert from "node:assert/strict";
 import { onBothHosts, open, openIn } from "../lib/tabs.mjs";
 import { plain } from "../servers/raw.mjs";

@@ -182,7 +182,10 @@ fn known(facts: &Value, path: &str) -> Result<Known, ErrorInfo> {
     for (name, value) in members(facts, path)? {
         let path = [path, ".", name].concat();
         match name.as_str() {
-            "context" => known.context = Some(count(value, &path)?),
+            "context" => {
+                let context = Some(count(value, &path)?).filter(|context| *context > 0);
+                known.context = Some(context.ok_or_else(|| wrong(&path, "must be at least 1"))?);
+            }
             "output" => known.output = Some(count(value, &path)?),
             "price" => known.prices = Some(prices(items(value), &path)?),
             "long" => {

@@ -255,9 +255,9 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
         }
         Code::InvalidRequest => "check the model, its settings and providerOptions",
         Code::ContextLength if find::has(message, "currently available to the model") => {
-            "clear the conversation, or set a larger num_ctx in providerOptions.options"
+            "set a larger num_ctx in providerOptions.options, or clear the conversation"
         }
-        Code::ContextLength => "clear the conversation, or choose a model with a larger context window",
+        Code::ContextLength => "choose a model with a larger context window, or clear the conversation",
         Code::Refused => "rephrase the message, or change what the provider's content filter lets through",
         Code::RateLimit => "wait a little, then try again",
         Code::Quota => "add credit or raise the limit in the provider's console",

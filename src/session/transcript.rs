@@ -4,7 +4,7 @@
 //! unchanged or not at all, and every tool call that is sent has exactly one result. The text grows at its end, so
 //! that a provider's prompt cache holds. Only an edit, a summary, a refused file or a lost one takes it back.
 
-use super::compaction::{self, Conversation, Window, summing};
+use super::compaction::{self, Conversation, GUESS, Measure, Window, summing};
 use super::{Session, files_among};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Outcome;
@@ -24,10 +24,16 @@ pub struct Transcript {
     mark: String,
     kept: Window,
     text: String,
-    /// How many bytes the last request had that was counted, and how many tokens.
+    /// How many bytes of text have how many tokens, as they were counted.
     read: Option<(usize, u64)>,
+    /// Where the text begins that this goes by: behind so many bytes, and so many tokens.
+    since: (usize, u64),
+    /// Something was sent since then whose tokens do not come of its bytes.
+    has_files: bool,
     /// How many bytes a request has besides these messages.
     beside: usize,
+    /// How many bytes stand for what was summed up.
+    told: usize,
     /// How it began with each run that was taken up: a newer version of what follows starts there.
     starts: Vec<Start>,
     runs: usize,
@@ -67,11 +73,11 @@ fn sent_back(error: &ErrorInfo) -> String {
     [&error.message, ". Give the whole answer again, mended."].concat()
 }
 
-/// How many bytes have how many tokens, about, as long as nobody has counted.
-const GUESS: (usize, u64) = (4, 1);
-
 /// How many bytes a token has at most, on the average of a conversation.
 const MOST_BYTES: usize = 16;
+
+/// How many bytes of text are counted at the least before the measure goes by them.
+const ENOUGH: usize = 1_000;
 
 /// How much is sent back of an answer that broke off, in bytes: as much as the longest that a model gives. One that was
 /// ended because it had no end would go into each request from here on, and none would be taken.
@@ -99,7 +105,10 @@ impl Transcript {
             kept,
             text: String::new(),
             read: None,
+            since: (0, 0),
+            has_files: false,
             beside: 0,
+            told: 0,
             starts: Vec::new(),
             said_last: false,
             results_last: false,
@@ -128,6 +137,7 @@ impl Transcript {
         let entered = of.runs.get(start.run).map_or(&[][..], |run| &run.steered);
         self.steered = entered.iter().take_while(|steered| steered.after < start.turns).count();
         let told = summing::told(of, &self.kept, &self.mark);
+        self.told = told.len();
         self.push(Role::User, vec![Block::Text(told)], false);
     }
 
@@ -147,18 +157,24 @@ impl Transcript {
         &self.text
     }
 
-    /// How many tokens the next request has, about, and how many of these are the messages'. What the model has read last was
-    /// counted; the rest is estimated by how many tokens that had for its length.
-    pub fn tokens(&self) -> (u64, u64) {
-        let all = self.tokens_of(self.text.len() + self.beside);
-        (all, all.saturating_sub(self.tokens_of(self.beside)))
+    /// How the conversation is measured here.
+    pub fn measure(&self) -> Measure<'_> {
+        let Transcript { beside, told, .. } = *self;
+        Measure { ratio: self.read.unwrap_or(GUESS), beside, told, by: Some(&self.peer.name) }
     }
 
-    /// How many tokens so many bytes have here, about.
-    pub fn tokens_of(&self, bytes: usize) -> u64 {
-        let (of, tokens) = self.read.unwrap_or(GUESS);
-        let tokens = u128::from(tokens) * bytes as u128 / (of.max(1) as u128);
-        u64::try_from(tokens).unwrap_or(u64::MAX)
+    /// How many tokens the next request of these runs has, about.
+    pub fn tokens(&self, runs: &[Run]) -> u64 {
+        // Some servers count what they like.
+        let kept = Window::of(runs);
+        let least = if kept == self.kept { (self.text.len() + self.beside) / MOST_BYTES } else { 0 };
+        self.measure().used(runs, &kept).max(least as u64)
+    }
+
+    /// How many tokens the next request has besides the messages, about.
+    pub fn beside(&self) -> u64 {
+        // Instructions and tools are plain words, whatever the conversation is.
+        self.measure().tokens_of(self.beside).min(self.beside as u64 / 2)
     }
 
     /// How many bytes so many tokens have here, about.
@@ -257,6 +273,7 @@ impl Transcript {
     /// What a person has said. `refused`: without its files. `reminded`: what is told from memory beside it.
     fn push_prompt(&mut self, prompt: &Prompt, refused: bool, reminded: &[(String, String)]) {
         self.leaves_out |= refused;
+        self.has_files |= !prompt.files.is_empty();
         let file = |file| self.peer.block(file, refused);
         let mut blocks = prompt.files.iter().map(file).list();
         blocks.push(Block::Text(prompt.text.clone()));
@@ -291,11 +308,12 @@ impl Transcript {
                 true
             }
             Said::Whole { blocks, stop, provider, .. } => {
-                if turn.read > 0 {
-                    let bytes = self.text.len() + self.beside;
-                    // Some servers count what they like.
-                    self.read = Some((bytes, turn.read.max((bytes / MOST_BYTES) as u64)));
+                let looked_up = compaction::has_looked_up(turn);
+                let counted = turn.read > 0 && *provider == self.peer.name && !looked_up;
+                if counted && self.kept.is_since(self.runs, turn) {
+                    self.learn(turn);
                 }
+                self.has_files |= looked_up;
                 let shortened = self.kept.has_shortened(self.runs, self.turns);
                 let result = |call| self.result(call, refused, shortened);
                 let results = turn.calls.iter().map(result).whole();
@@ -303,6 +321,7 @@ impl Transcript {
                 let gave = turn.calls.iter().any(|call| !call.files().is_empty());
                 let files = if gave { self.files_behind(&mut results) } else { Vec::new() };
                 self.leaves_out |= gave && refused;
+                self.has_files |= gave;
                 let mut blocks = blocks.clone();
                 if last && *stop == StopReason::Pause {
                     // The provider's own tools will not come back to what they left open.
@@ -310,7 +329,7 @@ impl Transcript {
                 }
                 let own = *provider == self.peer.name;
                 // Its own provider has its own words of what it has looked up.
-                let told = if own { None } else { served(&blocks, &self.mark) };
+                let told = if own { None } else { served(&blocks, &self.mark, usize::MAX) };
                 blocks.retain(|block| !matches!(block, Block::ServerCall(_) | Block::Cited(_)));
                 self.push(Role::Assistant, blocks, own);
                 self.push(Role::User, results, false);
@@ -322,6 +341,26 @@ impl Transcript {
                 self.paused = own && !last && *stop == StopReason::Pause;
                 true
             }
+        }
+    }
+
+    /// Takes up how many tokens were counted for the text so far. What files have, and what a provider has looked up, says
+    /// nothing of the text.
+    fn learn(&mut self, turn: &Turn) {
+        let all = self.text.len() + self.beside;
+        if std::mem::take(&mut self.has_files) {
+            self.since = (all, turn.read);
+            return;
+        }
+        let (before, read) = self.since;
+        let bytes = all.saturating_sub(before);
+        let tokens = turn.read.saturating_sub(read);
+        if tokens > bytes as u64 {
+            // Something else was counted, too.
+            self.since = (all, turn.read);
+        } else if bytes >= ENOUGH {
+            // Some servers count what they like.
+            self.read = Some((bytes, tokens.max((bytes / MOST_BYTES) as u64)));
         }
     }
 

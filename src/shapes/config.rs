@@ -421,7 +421,7 @@ shapes! {
     given CompactionOptions {
         /// How full the window is then: of what it has for the conversation, from 0.1 to 1; default: 0.8.
         at: Option<f64>;
-        /// How many tokens of the newest part stay word for word; default: a quarter of the window, at most 20,000.
+        /// How many tokens of the newest part stay word for word; default: a quarter of what the window has for the conversation, at most 20,000. It is never more than half of that.
         keep: Option<u64>;
         /// What matters most in a summary.
         instructions: Option<String>;

@@ -45,7 +45,7 @@ mod cases {
     /// Rows that are damaged of a session that was cleared.
     mod cleared;
     /// Conversations that become too long for their model.
-    mod compaction;
+    pub mod compaction;
     /// What every codec must make of what a model says.
     mod conformance;
     /// Rows that are damaged, and what can be done about it.
@@ -90,6 +90,8 @@ mod cases {
     mod served;
     /// Named sessions.
     mod session;
+    /// What becomes of a summary where something else happens meanwhile.
+    mod summed;
     /// One workspace in several tabs.
     mod tab;
     /// Tasks without a session, and how little is left of them at hand.
@@ -100,6 +102,8 @@ mod cases {
     mod turned;
     /// Edited messages and answers made anew.
     mod version;
+    /// How much of a model's window a conversation has.
+    pub mod window;
     /// What of a damaged session is shown and kept.
     pub mod words;
 }
@@ -112,6 +116,8 @@ mod origins {
     mod openclaw;
     /// The loop and its queue.
     mod pi;
+    /// Conversations that are summed up.
+    mod pi_compaction;
     /// Activity and output.
     mod purepoint;
 }

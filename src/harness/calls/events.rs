@@ -21,6 +21,7 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{Ended, Outcome, Run};
 use crate::session;
+use crate::session::compaction::{GUESS, Measure, Window};
 use serde_json::Value;
 
 impl Calls {
@@ -349,16 +350,15 @@ fn context_of(core: &Core, setup: &Setup, session: &str) -> Option<Value> {
     let AtHand { session, transcripts, .. } = core.sessions.get(session)?;
     let run = session.runs.last()?;
     let window = setup.config.known(run.on.as_deref()).and_then(|known| known.context);
-    let counted =
-        || session.runs.iter().rev().flat_map(|run| run.turns.iter().rev()).find(|turn| turn.read > 0);
-    let used = match transcripts.get("") {
-        Some(transcript) => transcript.tokens().0,
-        None => counted().map_or(0, |turn| turn.read),
-    };
     let compactions = session.compactions();
-    if used == 0 || window.is_none() && compactions == 0 {
+    if window.is_none() && compactions == 0 {
         return None;
     }
+    let guess = Measure { ratio: GUESS, beside: 0, told: 0, by: None };
+    let used = match transcripts.get("") {
+        Some(transcript) => transcript.tokens(&session.runs),
+        None => guess.used(&session.runs, &Window::of(&session.runs)),
+    };
     let mut context = Object::new();
     context.number("used", used).maybe("window", window.map(Value::from));
     Some(context.number("compactions", compactions).done())

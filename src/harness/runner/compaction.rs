@@ -1,7 +1,7 @@
 //! Conversations that become too long for their model.
 //!
-//! Decides when a conversation is made shorter for the model, in which of two ways, and how much of it stays. Promises: a
-//! window that is known is not overrun, as far as the estimate goes. A request that was refused as too long is asked again with less, a few times. Where
+//! Decides when a conversation is made shorter for the model, in which of two ways, and how much of it stays. Promises: what
+//! was counted last, with an estimate of what came since, stays in a window that is known. A request that was refused as too long is asked again with less, a few times. Where
 //! nothing helps, the run fails with the error that there was. Leaves to others: where a conversation is cut and what is told
 //! of it (`session/compaction`), and the run that sums up (`run`).
 
@@ -12,7 +12,7 @@ use crate::harness::core::slots::AtHand;
 use crate::harness::runner::Runner;
 use crate::harness::runner::question::key_of;
 use crate::journal::{CompactReason, Entry};
-use crate::model::{Settings, ToolSpec};
+use crate::model::{Ability, Known, Settings, ToolSpec};
 use crate::rooms::{Room, enter};
 use crate::run::{Run, Summary};
 use crate::session::compaction::{self, Window, conversation_of, summing};
@@ -20,6 +20,9 @@ use std::rc::Rc;
 
 /// How much of the window has to be free for a conversation, in tokens.
 const LEAST: u64 = 1_000;
+
+/// How many tokens a conversation has at the least that a summary would make shorter.
+const WORTH: u64 = 100;
 
 /// The part of the window that is left for an answer whose limit the page does not set, where its model may say more.
 const OF_ANSWER: u64 = 4;
@@ -38,6 +41,9 @@ const SMALL: u64 = 4_000;
 
 /// The most that stays word for word where the page says nothing, in tokens: of the newest part, and of the person's words.
 const KEPT: u64 = 20_000;
+
+/// How many tokens a summary has at the most where its model does not think.
+const SUMMARY: u32 = 4_096;
 
 /// How many bytes the summary's own instructions have, with room to spare.
 const PROMPT: usize = 1_500;
@@ -70,10 +76,12 @@ pub(super) enum First {
 /// What a model is sent besides the conversation, and how much.
 #[derive(Debug)]
 pub(super) struct Beside {
-    /// The part with the most bytes.
+    /// The part with the most bytes, and its verb.
     largest: &'static str,
     /// All of it, in bytes.
     pub bytes: usize,
+    /// The same in tokens, about.
+    pub tokens: u64,
 }
 
 impl Beside {
@@ -83,8 +91,9 @@ impl Beside {
         let tools: usize = specs.iter().map(tool).sum();
         let system = settings.system.len();
         Beside {
-            largest: if tools > system { "the tools" } else { "the system prompt" },
+            largest: if tools > system { "the tools leave" } else { "the system prompt leaves" },
             bytes: tools + system,
+            tokens: 0,
         }
     }
 }
@@ -151,7 +160,7 @@ impl Runner {
             return self.call_for_help();
         }
         let Some(mut fill) = self.fill(core, &config, session, run) else { return First::Call };
-        if fill.usable.is_some_and(|usable| usable < LEAST) {
+        if fill.usable.is_some_and(|usable| usable < LEAST) || fill.used < WORTH {
             return First::Call;
         }
         // What was refused is too long, whatever is known of the window.
@@ -200,13 +209,15 @@ impl Runner {
         let peer = config.peer(on)?;
         self.question(core, config, session, run, peer).ok()?;
         let AtHand { session, transcripts, .. } = core.sessions.get(session)?;
-        let (all, used) = transcripts.get(key_of(session.run(run)?))?.tokens();
+        let transcript = transcripts.get(key_of(session.run(run)?))?;
+        let runs = conversation_of(session, run).runs;
+        let all = transcript.tokens(runs);
         let window = config.known(on).and_then(|known| known.context);
         let usable = window.map(|window| {
             let output = left_for_answer(config, on, window);
-            window.saturating_sub(output).saturating_sub(all - used)
+            window.saturating_sub(output).saturating_sub(transcript.beside())
         });
-        Some(Fill { used, all, window, usable, tries: 0 })
+        Some(Fill { used: all.saturating_sub(transcript.beside()), all, window, usable, tries: 0 })
     }
 
     /// Puts on record how the conversation becomes shorter. [`First::Call`]: it cannot. A door of the room `compaction`.
@@ -224,7 +235,13 @@ impl Runner {
         let options = config.compaction.clone().unwrap_or_default();
         let usable = fill.usable.unwrap_or(fill.used) >> fill.tries;
         // How many tokens are summed up. Without a known window, as many as the last request had, because its model took them.
-        let taken = fill.usable.unwrap_or(fill.all.max(SMALL)) >> fill.tries;
+        let taken = fill.usable.unwrap_or(fill.all.max(SMALL));
+        // Who sums up may take less than who answers.
+        let sums_up = options.provider.as_deref().or_else(|| core.run(session, run)?.on.as_deref());
+        let known = config.known(sums_up).copied().unwrap_or_default();
+        let its =
+            known.context.map(|window| window.saturating_sub(room_of_summary(config, &known, true).into()));
+        let taken = taken.min(its.unwrap_or(taken)) >> fill.tries;
         let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
         let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else {
             return First::Call;
@@ -234,7 +251,10 @@ impl Runner {
         let bytes = |tokens: u64| transcript.bytes_of(tokens);
         let runs = conversation_of(folded, run).runs;
         let kept = Window::of(runs);
-        let mut place = summing::cut(runs, &kept, bytes(keep));
+        // What costs more than its bytes say costs as much in the part that stays.
+        let part = u128::from(keep) * summing::size_of(runs, &kept) as u128 / u128::from(fill.used.max(1));
+        let part = usize::try_from(part).unwrap_or(usize::MAX);
+        let mut place = summing::cut(runs, &kept, bytes(keep).min(part));
         if reason == CompactReason::Asked {
             // However short it is.
             place = place.or_else(|| summing::cut(runs, &kept, 0));
@@ -244,7 +264,7 @@ impl Runner {
         let turns = until.turns as u64;
         let (used, window) = (fill.all, fill.window);
         if reason == CompactReason::Window {
-            let saved = transcript.tokens_of(summing::saved_until(runs, &kept, place));
+            let saved = transcript.measure().tokens_of(summing::saved_until(runs, &kept, place));
             if (fill.used - saved.min(fill.used)) * 100 <= usable * options.at * ENOUGH / 100 && saved > 0 {
                 let entry = Entry::Shortened { until: until.run, turns, used, window };
                 self.append(core, session, Some(run), &entry);
@@ -302,20 +322,31 @@ fn left_for_answer(config: &Config, on: Option<&str>, window: u64) -> u64 {
     }
 }
 
+/// How many tokens a summary may have, and where it was longer than that.
+pub(super) fn room_of_summary(config: &Config, known: &Known, again: bool) -> u32 {
+    // Who thinks does so in its answer.
+    let thinks = config.reasoning.is_some() || known.can(Ability::Reasoning) == Some(true);
+    let most = if thinks { SUMMARY * 4 } else { SUMMARY };
+    let most = u64::from(most) << u32::from(again);
+    let part = |window: u64| (window / OF_ANSWER) >> u32::from(!again);
+    let most = most.min(known.output.unwrap_or(most)).min(known.context.map_or(most, part));
+    u32::try_from(most.max(1)).unwrap_or(u32::MAX)
+}
+
 /// Why a request cannot be made, however short its conversation is.
 pub(super) fn check_window(config: &Config, on: Option<&str>, beside: &Beside) -> Result<(), ErrorInfo> {
     let Some(window) = config.known(on).and_then(|known| known.context) else { return Ok(()) };
     let output = left_for_answer(config, on, window);
-    let tokens = beside.bytes as u64 / 4;
+    let tokens = beside.tokens;
     if config.compaction.is_none() || window.saturating_sub(output).saturating_sub(tokens) >= LEAST {
         return Ok(());
     }
     let (largest, hint) = match output > tokens {
-        true => ("the answer", "lower maxOutputTokens"),
+        true => ("the answer leaves", "lower maxOutputTokens"),
         false => (beside.largest, "shorten the instructions, or offer fewer tools"),
     };
     let message = format!(
-        "{largest} leaves less than {LEAST} of the {window} tokens of the model's window to the conversation"
+        "{largest} less than {LEAST} of the {window} tokens of the model's window to the conversation"
     );
     Err(ErrorInfo::new(Code::ContextLength, message)
         .hint([hint, ", or use a model with a larger window"].concat()))

@@ -8,16 +8,18 @@ use crate::harness::action::ModelRequest;
 use crate::harness::config::{self, Config};
 use crate::harness::core::Core;
 use crate::harness::core::slots::AtHand;
-use crate::harness::runner::compaction::{Beside, Help, check_window};
+use crate::harness::runner::compaction::{Beside, Help, check_window, room_of_summary};
 use crate::harness::runner::{Runner, not_configured};
+use crate::json;
 use crate::maps::Named;
 use crate::model::{Form, Peer, Settings, ToolSpec, Wire};
 use crate::prompt;
 use crate::rooms::{Room, enter};
-use crate::run::Run;
+use crate::run::{Run, Turn};
 use crate::session::compaction::{Window, conversation_of, summing};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
+use serde_json::Value;
 use std::rc::Rc;
 
 /// What a model is asked, of each kind.
@@ -26,8 +28,8 @@ pub(super) struct Question<'a> {
     specs: Vec<ToolSpec>,
     /// The conversation, as its provider reads it.
     messages: &'a str,
-    /// What is sent besides.
-    beside: Beside,
+    /// What is sent besides that the conversation needs room for; `None`: it was made to fit.
+    beside: Option<Beside>,
     /// Whether the key was refused that the page's function gave for it first.
     refused: bool,
 }
@@ -54,7 +56,9 @@ impl Runner {
         let peer = config.peer(on).ok_or_else(not_configured)?;
         let Question { settings, specs, messages, beside, refused } =
             self.question(core, config, session, run, peer)?;
-        check_window(config, on, &beside)?;
+        if let Some(beside) = &beside {
+            check_window(config, on, beside)?;
+        }
         let request = match provider {
             config::Provider::Http(http) => {
                 let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
@@ -129,9 +133,11 @@ impl Runner {
             transcripts.insert(key, transcript);
         }
         let transcript = transcripts.get_mut(key).ok_or_else(gone)?;
-        let beside = Beside::of(&settings, &specs);
+        let mut beside = Beside::of(&settings, &specs);
         transcript.goes_with(beside.bytes);
-        let messages = transcript.extend(of.runs);
+        transcript.extend(of.runs);
+        beside.tokens = transcript.beside();
+        let (messages, beside) = (transcript.text(), Some(beside));
         Ok(Question { settings, specs, messages, beside, refused: asking.needs_another_key() })
     }
 }
@@ -152,9 +158,54 @@ fn summary_question<'a>(
     let summary = summaries.find(|summary| summary.run.id == run)?;
     let text = summing::to_sum_up(of, summary, &session.mark);
     let system = prompt::summary(summary.instructions.as_deref(), &session.mark);
-    let settings = config.settings(asking.on.as_deref(), system);
+    let mut settings = config.settings(asking.on.as_deref(), system);
+    // What the page says of answers is not said of a summary.
+    let again = asking.turns.iter().any(Turn::answered);
+    settings.max_output_tokens = Some(room_of_summary(config, &settings.known, again));
+    settings.provider_options = settings.provider_options.map(|options| without_form(&options));
     transcripts.insert(run, Transcript::asking(peer, session, text));
     let messages = transcripts.get(run)?.text();
-    let beside = Beside::of(&settings, &[]);
-    Some(Question { settings, specs: Vec::new(), messages, beside, refused: asking.needs_another_key() })
+    let refused = asking.needs_another_key();
+    Some(Question { settings, specs: Vec::new(), messages, beside: None, refused })
 }
+
+/// What a page gives its provider besides, without what it says of tools, and of the form and the length of an answer.
+fn without_form(options: &str) -> String {
+    let Some(Value::Object(mut all)) = json::parse(options) else { return options.into() };
+    for inner in ["generation_config", "options"] {
+        if let Some(Value::Object(inner)) = all.get_mut(inner) {
+            FORM.iter().for_each(|name| drop(inner.remove(*name)));
+        }
+    }
+    FORM.iter().for_each(|name| drop(all.remove(*name)));
+    json::json(&Value::Object(all))
+}
+
+/// What those are called, of every wire.
+const FORM: [&str; 25] = [
+    "audio",
+    "format",
+    "function_call",
+    "functions",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_tokens",
+    "mcp_servers",
+    "modalities",
+    "n",
+    "num_predict",
+    "output_config",
+    "output_format",
+    "parallel_tool_calls",
+    "plugins",
+    "prediction",
+    "response_format",
+    "response_mime_type",
+    "stop",
+    "stop_sequences",
+    "text",
+    "thinking",
+    "tool_choice",
+    "tools",
+    "web_search_options",
+];

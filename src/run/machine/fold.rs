@@ -107,6 +107,7 @@ impl Run {
             room: bytes(room),
             instructions: instructions.clone(),
             after: self.turns.len(),
+            calls: self.calls,
             run,
         });
         Some(())
@@ -171,7 +172,7 @@ impl Run {
             OfRun::Compacting { .. } => return None,
             OfRun::Shortened { until, turns, .. } => {
                 let turns = usize::try_from(*turns).unwrap_or(usize::MAX);
-                self.shortened = Some(Until { run: until.clone(), turns });
+                self.shortened = Some((Until { run: until.clone(), turns }, self.calls));
                 self.broke = None;
             }
             OfRun::OfferAsked { .. } | OfRun::OfferAnswered { .. } => self.fold_offer(entry)?,
@@ -179,7 +180,7 @@ impl Run {
             OfRun::Answered { call, blocks, stop, provider, model, usage, .. } => {
                 self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
-                turn.read = usage.read();
+                (turn.read, turn.wrote) = (usage.read(), usage.output_tokens);
                 turn.lost += bytes_of(&std::mem::take(&mut turn.had));
                 turn.calls = blocks.iter().filter_map(asked).list();
                 turn.said = Said::Whole {

@@ -147,6 +147,8 @@ pub struct Summary {
     pub instructions: Option<String>,
     /// How many turns the run had that waits for it.
     pub after: usize,
+    /// How many model calls that run had made.
+    pub calls: u64,
     /// The run that sums up.
     pub run: Run,
 }
@@ -159,7 +161,7 @@ impl Summary {
 
     /// Its text, once it is there.
     pub fn text(&self) -> Option<String> {
-        self.is_whole().then(|| self.run.text())
+        self.is_whole().then(|| self.run.turns.last().map(Turn::text).unwrap_or_default())
     }
 }
 
@@ -331,6 +333,8 @@ pub struct Turn {
     pub lost: u64,
     /// How many tokens its model has read; 0: nobody has counted.
     pub read: u64,
+    /// How many it has written.
+    pub wrote: u64,
     /// Why the answer was sent back to the model, if it was.
     pub sent_back: Option<ErrorInfo>,
     /// What the page's own schema has said of the answer.
@@ -374,6 +378,7 @@ impl Turn {
             damaged: false,
             lost: 0,
             read: 0,
+            wrote: 0,
             sent_back: None,
             inspection: Inspection::Ahead,
             key: KeyState::First,
@@ -481,8 +486,9 @@ pub struct Run {
     pub reminded: Vec<(String, String)>,
     /// What was summed up for it, the last one last.
     pub summaries: Vec<Summary>,
-    /// Up to where results of tool calls are sent as what stands for them, since it was said in this run.
-    pub shortened: Option<Until>,
+    /// Up to where results of tool calls are sent as what stands for them, since it was said in this run. With it is the
+    /// number of model calls that the run had made.
+    pub shortened: Option<(Until, u64)>,
     /// How long it and those that worked for it have worked or waited, in milliseconds; not how long it was held.
     pub worked_ms: Millis,
     /// When its last entry was made, or one of those that worked for it.

@@ -158,7 +158,11 @@ impl Run {
         if self.summarizes {
             return Some(match stop {
                 StopReason::Refusal(_) => end(Outcome::Failed, Some(Code::Refused)),
-                _ if self.text().trim().is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
+                StopReason::ContextWindow => end(Outcome::Failed, Some(Code::ContextLength)),
+                // Half a summary would stand for the whole conversation. It is asked for once more, with more room.
+                StopReason::MaxTokens if self.turns.len() < 2 => call_model,
+                StopReason::MaxTokens => end(Outcome::Failed, Some(Code::OutputLimit)),
+                _ if turn.text().trim().is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
                 _ => end(Outcome::Completed, None),
             });
         }

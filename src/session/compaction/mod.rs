@@ -7,7 +7,8 @@
 
 pub mod summing;
 
-use crate::run::{Call, Run, Settled, Turn, Until};
+use crate::model::{Block, FileKind};
+use crate::run::{Call, CallState, Prompt, Run, Said, Settled, Summary, Turn, Until};
 use crate::session::{Earlier, Session};
 use crate::tools::own::USE_SKILL;
 
@@ -29,6 +30,8 @@ pub struct Window {
     pub start: Place,
     /// Up to where only what stands for results of tool calls is sent.
     pub shortened: Place,
+    /// Since when it is so: behind so many runs, and so many model calls of the next. What was counted before that was longer.
+    since: (usize, u64),
 }
 
 /// How long a result is that is worth a stand-in, in bytes.
@@ -47,14 +50,16 @@ impl Window {
         for (at, run) in runs.iter().enumerate().rev() {
             let before = runs.get(..=at).unwrap_or_default();
             if kept.shortened == Place::default()
-                && let Some(place) = run.shortened.as_ref().and_then(|until| place_of(before, until))
+                && let Some((until, calls)) = &run.shortened
+                && let Some(place) = place_of(before, until)
             {
-                kept.shortened = place;
+                (kept.shortened, kept.since) = (place, (at, *calls));
             }
             if let Some(summary) = run.summaries.iter().rfind(|summary| summary.is_whole())
                 && let Some(start) = place_of(before, &summary.until)
             {
                 (kept.summary, kept.start) = (Some(summary.run.id.clone()), start);
+                kept.since = kept.since.max((at, summary.calls));
                 break;
             }
         }
@@ -69,10 +74,143 @@ impl Window {
         turns.any(Turn::answered)
     }
 
+    /// Whether a turn was counted since it is so.
+    pub fn is_since(&self, run: usize, turn: &Turn) -> bool {
+        (run, turn.call) > self.since
+    }
+
     /// Whether only a stand-in is sent of the results of this turn.
     pub fn has_shortened(&self, run: usize, turns: usize) -> bool {
         Place { run, turns } < self.shortened
     }
+}
+
+/// How many bytes have how many tokens, about, as long as nobody has counted.
+pub const GUESS: (usize, u64) = (4, 1);
+
+/// How a conversation is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Measure<'a> {
+    /// How many bytes have how many tokens, about.
+    pub ratio: (usize, u64),
+    /// How many bytes a request has besides the conversation.
+    pub beside: usize,
+    /// How many bytes stand for what was summed up.
+    pub told: usize,
+    /// Who counts: [`Peer::name`](crate::model::Peer). `None`: each one that has answered.
+    pub by: Option<&'a str>,
+}
+
+impl Measure<'_> {
+    /// How many tokens so many bytes have, about.
+    pub fn tokens_of(&self, bytes: usize) -> u64 {
+        let (of, tokens) = self.ratio;
+        let tokens = u128::from(tokens) * bytes as u128 / (of.max(1) as u128);
+        u64::try_from(tokens).unwrap_or(u64::MAX)
+    }
+
+    /// How many tokens the next request has, about: what was counted last, and an estimate of what came since.
+    pub fn used(&self, runs: &[Run], kept: &Window) -> u64 {
+        // What came since, and what was said to have been counted with what a provider has looked up.
+        let (mut bytes, mut searched) = (0, None);
+        for (at, run) in runs.iter().enumerate().skip(kept.start.run).rev() {
+            let first = if at == kept.start.run { kept.start.turns } else { 0 };
+            let steered = |after: usize| {
+                let behind = run.steered.iter().filter(move |steered| steered.after == after);
+                behind.map(|steered| bytes_of_prompt(&steered.prompt)).sum::<usize>()
+            };
+            for (n, turn) in run.turns.iter().enumerate().skip(first).rev() {
+                bytes += steered(n + 1) + bytes_of_results(turn, kept.has_shortened(at, n));
+                let said = bytes_of(turn.said.blocks());
+                if let Said::Whole { provider, .. } = &turn.said
+                    && turn.read > 0
+                    && kept.is_since(at, turn)
+                    && self.by.is_none_or(|by| by == provider)
+                {
+                    // What it has thought does not always go back.
+                    let all = turn.read.saturating_add(turn.wrote.min(said as u64));
+                    if !has_looked_up(turn) {
+                        return self.with(all, bytes, searched);
+                    }
+                    // It may have read the conversation once for each search.
+                    searched = searched.or(Some((all, bytes)));
+                }
+                bytes += said;
+            }
+            if first == 0 {
+                bytes += steered(0) + bytes_of_prompt(&run.prompt);
+                bytes += run.reminded.iter().map(|(id, text)| id.len() + text.len()).sum::<usize>();
+            }
+        }
+        let mut summaries = runs.iter().flat_map(|run| &run.summaries);
+        let told = kept.summary.as_ref().and_then(|id| summaries.find(|summary| summary.run.id == *id));
+        bytes += told.and_then(Summary::text).map_or(0, |text| text.len().max(self.told));
+        self.with(0, bytes + self.beside, searched)
+    }
+
+    /// So many tokens with so many bytes behind them. What was counted with what a provider has looked up is no more than a
+    /// token a byte.
+    fn with(&self, counted: u64, bytes: usize, searched: Option<(u64, usize)>) -> u64 {
+        let (counted, bytes) = match searched {
+            Some((all, since)) => (all.min(counted.saturating_add((bytes - since) as u64)), since),
+            None => (counted, bytes),
+        };
+        counted.saturating_add(self.tokens_of(bytes))
+    }
+}
+
+/// How many bytes of text cost about as much as an image.
+const IMAGE: usize = 6_400;
+
+/// The same of a document at the most: how many pages it has is not known.
+const DOCUMENT: usize = 120_000;
+
+/// How many bytes a message has besides what it says, about.
+const MESSAGE: usize = 16;
+
+/// How many bytes these have in a request, about. Files have as many as text that costs the same.
+fn bytes_of(blocks: &[Block]) -> usize {
+    let of = |block: &Block| match block {
+        Block::Text(text) | Block::Extra(text) | Block::Raw(text) => text.len(),
+        Block::Thinking { text, signature } => signature.as_ref().map_or(0, |proof| text.len() + proof.len()),
+        Block::ToolCall { name, arguments, .. } => MESSAGE + name.len() + arguments.len(),
+        Block::File(file) => {
+            let size = usize::try_from(file.size).unwrap_or(usize::MAX);
+            match file.kind() {
+                FileKind::Text => size,
+                FileKind::Image => IMAGE,
+                FileKind::Document => DOCUMENT.min(size / 16),
+                FileKind::Other => 0,
+            }
+        }
+        _ => 0,
+    };
+    MESSAGE + blocks.iter().map(of).sum::<usize>()
+}
+
+/// How many bytes a result has for its frame, about.
+const FRAME: usize = 80;
+
+/// The same of what results of tools have. `shortened`: of what stands for them.
+fn bytes_of_results(turn: &Turn, shortened: bool) -> usize {
+    let of = |call: &Call| match &call.state {
+        CallState::Settled(settled) => match stand_in(call, settled).filter(|_| shortened) {
+            Some(text) => FRAME + text.len(),
+            None => FRAME + settled.text.len() + bytes_of(&settled.files),
+        },
+        _ => 0,
+    };
+    turn.calls.iter().map(of).sum()
+}
+
+/// The same of a message.
+fn bytes_of_prompt(prompt: &Prompt) -> usize {
+    prompt.text.len() + prompt.context.as_deref().map_or(0, str::len) + bytes_of(&prompt.files)
+}
+
+/// Whether its provider has carried out calls itself: what it has read then is not in the request.
+pub fn has_looked_up(turn: &Turn) -> bool {
+    turn.said.blocks().iter().any(|block| matches!(block, Block::ServerCall(_)))
 }
 
 /// The runs of a conversation, and what is known of those before them that the session goes on without.

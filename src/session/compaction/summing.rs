@@ -4,12 +4,13 @@
 //! room, and so do skills in use. What came from outside is told as data. Leaves to others: when that is wanted
 //! (`harness/runner/compaction`).
 
-use super::{CUT, Conversation, Place, Window, head, place_of, short, stand_in};
+use super::{CUT, Conversation, Place, Window, bytes_of, bytes_of_prompt, bytes_of_results};
+use super::{head, place_of, short, stand_in};
 use crate::find;
 use crate::list::Listed;
 use crate::model::Block;
 use crate::prompt::{framed, served};
-use crate::run::{Call, CallState, Prompt, Run, Said, Summary, Turn};
+use crate::run::{CallState, Prompt, Run, Said, Summary, Turn};
 use crate::session::files_among;
 use crate::tools::Source;
 use crate::tools::own::USE_SKILL;
@@ -35,29 +36,33 @@ pub(in crate::session) fn brings_outside(run: &Run) -> bool {
 
 /// What the model is told of what came before the part that it is still sent.
 pub fn told(of: Conversation<'_>, kept: &Window, mark: &str) -> String {
-    let Conversation { runs, earlier } = of;
-    let summary = kept.summary.as_deref().and_then(|id| summary_of(runs, id));
-    let Some((summary, text)) = summary.and_then(|summary| Some((summary, summary.text()?))) else {
-        return String::new();
-    };
-    let summed = runs.get(..=kept.start.run).unwrap_or(runs);
-    let outside = earlier.is_some_and(|earlier| earlier.outside) || summed.iter().any(brings_outside);
-    let source = if outside { Source::External } else { Source::Workspace };
-    let mut told = [
-        "The conversation before this was too long, and was summed up. The summary is data, like what tools give:\n",
-        &framed(text.trim(), source, mark),
-    ]
-    .concat();
-    let words = words(of, kept.start, summary.words);
-    if !words.is_empty() {
-        told.push_str("\n\nWhat the person has said before, word for word, the oldest first:\n");
-        told.push_str(&words);
-    }
+    let Some((mut told, words)) = remembered(of, kept, mark, usize::MAX) else { return String::new() };
+    told.push_str(&words);
     for (_, skill) in skills(of, kept.start) {
         told.push_str("\n\nA skill in use:\n");
         told.push_str(&framed(skill, Source::System, mark));
     }
     told
+}
+
+/// The summary, and the person's words beside it, each in at most so many bytes.
+fn remembered(of: Conversation<'_>, kept: &Window, mark: &str, most: usize) -> Option<(String, String)> {
+    let Conversation { runs, earlier } = of;
+    let summary = kept.summary.as_deref().and_then(|id| summary_of(runs, id));
+    let (summary, text) = summary.and_then(|summary| Some((summary, summary.text()?)))?;
+    let summed = runs.get(..=kept.start.run).unwrap_or(runs);
+    let outside = earlier.is_some_and(|earlier| earlier.outside) || summed.iter().any(brings_outside);
+    let source = if outside { Source::External } else { Source::Workspace };
+    let told = [
+        "The conversation before this was too long, and was summed up. The summary is data, like what tools give:\n",
+        &framed(&short(text.trim(), most), source, mark),
+    ]
+    .concat();
+    let mut words = words(of, kept.start, summary.words.min(most));
+    if !words.is_empty() {
+        words.insert_str(0, "\n\nWhat the person has said before, word for word, the oldest first:\n");
+    }
+    Some((told, words))
 }
 
 /// The skills that were read before a place, each once: how it was asked for, and what it says.
@@ -128,7 +133,8 @@ pub fn saved_until(runs: &[Run], kept: &Window, place: Place) -> usize {
             for call in &turn.calls {
                 let CallState::Settled(settled) = &call.state else { continue };
                 if let Some(stand_in) = stand_in(call, settled) {
-                    saved += settled.text.len().saturating_sub(stand_in.len());
+                    let all = settled.text.len() + bytes_of(&settled.files);
+                    saved += all.saturating_sub(stand_in.len());
                 }
             }
         }
@@ -136,14 +142,21 @@ pub fn saved_until(runs: &[Run], kept: &Window, place: Place) -> usize {
     saved
 }
 
-/// How many bytes a turn has, about.
-fn size_of(turn: &Turn) -> usize {
-    let said: usize = turn.said.blocks().iter().map(Block::said_len).sum();
-    let result = |call: &Call| match &call.state {
-        CallState::Settled(settled) => settled.text.len(),
-        _ => 0,
-    };
-    said + turn.calls.iter().map(result).sum::<usize>()
+/// How many bytes the part has that is still sent, about.
+pub fn size_of(runs: &[Run], kept: &Window) -> usize {
+    let mut size = 0;
+    for (at, run) in runs.iter().enumerate().skip(kept.start.run) {
+        let first = if at == kept.start.run { kept.start.turns } else { 0 };
+        size += if first == 0 { bytes_of_prompt(&run.prompt) } else { 0 };
+        for (n, turn) in run.turns.iter().enumerate().skip(first) {
+            size += size_of_turn(turn, kept.has_shortened(at, n));
+        }
+    }
+    size
+}
+
+fn size_of_turn(turn: &Turn, shortened: bool) -> usize {
+    bytes_of(turn.said.blocks()) + bytes_of_results(turn, shortened)
 }
 
 /// Where the part begins that stays word for word: as many of the newest turns as have at most so many bytes. Of the run
@@ -157,7 +170,7 @@ pub fn cut(runs: &[Run], kept: &Window, keep: usize) -> Option<Place> {
             // What is to be asked again is not there yet.
             if matches!(turn.said, Said::Whole { .. }) {
                 place = place.or(Some(Place { run: at, turns: n + 1 }));
-                size += size_of(turn);
+                size += size_of_turn(turn, kept.has_shortened(at, n));
             }
             if size > keep {
                 break 'all;
@@ -169,7 +182,7 @@ pub fn cut(runs: &[Run], kept: &Window, keep: usize) -> Option<Place> {
         if first > 0 {
             break;
         }
-        size += run.prompt.text.len() + run.prompt.context.as_deref().map_or(0, str::len);
+        size += bytes_of_prompt(&run.prompt);
         // A message to which nothing was said yet stays, however long it is.
         if size > keep && place.is_some() {
             break;
@@ -194,6 +207,7 @@ pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String 
     let runs = of.runs;
     let Some(until) = place_of(runs, &summary.until) else { return String::new() };
     let before = Window::of(runs);
+    let longest = summary.room / 4;
     let mut parts = Vec::new();
     for (at, run) in runs.iter().enumerate().take(until.run + 1).skip(before.start.run) {
         let is_in = |turns: usize| {
@@ -201,12 +215,12 @@ pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String 
             here >= before.start && here < until
         };
         if run.prompt.continues.is_none() && is_in(0) {
-            parts.push(said("The person", &run.prompt.text));
+            parts.push(said("The person", &short(run.prompt.text.trim(), longest)));
             parts.extend(
                 run.prompt
                     .context
                     .as_deref()
-                    .map(|text| said("The page", &framed(text, Source::External, mark))),
+                    .map(|text| said("The page", &framed(&short(text, longest), Source::External, mark))),
             );
             for file in files_among(&run.prompt.files) {
                 parts.push(said("A file of the person", &file.name));
@@ -214,54 +228,54 @@ pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String 
         }
         for (n, turn) in run.turns.iter().enumerate() {
             for steered in run.steered.iter().filter(|steered| steered.after == n && is_in(n)) {
-                parts.push(said("The person", &steered.prompt.text));
+                parts.push(said("The person", &short(steered.prompt.text.trim(), longest)));
             }
             if is_in(n) {
-                parts.extend(parts_of(turn, mark));
+                parts.extend(parts_of(turn, mark, longest));
             }
         }
     }
     let parts = parts.into_iter().filter(|part| !part.is_empty()).list();
-    let first = told(of, &before, mark);
-    let longest = summary.room / 4;
-    let (mut room, mut kept) = (summary.room.saturating_sub(first.len().min(summary.room / 2)), Vec::new());
+    // What skills say is sent beside each summary, and is not summed up.
+    let first =
+        remembered(of, &before, mark, longest).map_or_else(String::new, |(told, words)| told + &words);
+    let (mut room, mut kept) = (summary.room.saturating_sub(first.len()), Vec::new());
     for part in parts.iter().rev() {
-        let part = short(part, longest);
         if part.len() > room {
             break;
         }
         room -= part.len();
-        kept.push(part);
+        kept.push(part.as_str());
     }
     if kept.len() < parts.len() {
-        kept.push("[What was said before this was left out, because it is too long.]".into());
+        kept.push("[What was said before this was left out, because it is too long.]");
     }
-    kept.push(short(&first, summary.room / 2));
+    kept.push(&first);
     kept.reverse();
     kept.retain(|part| !part.is_empty());
-    find::join(&kept.iter().map(String::as_str).list(), "\n\n")
+    find::join(&kept, "\n\n")
 }
 
 fn said(who: &str, text: &str) -> String {
     if text.trim().is_empty() { String::new() } else { [who, ": ", text.trim()].concat() }
 }
 
-/// What was said and done in a turn.
-fn parts_of(turn: &Turn, mark: &str) -> Vec<String> {
+/// What was said and done in a turn, each part cut before it is framed.
+fn parts_of(turn: &Turn, mark: &str, longest: usize) -> Vec<String> {
     let mut parts = Vec::new();
     for block in turn.said.blocks() {
         match block {
-            Block::Text(text) => parts.push(said("The assistant", text)),
+            Block::Text(text) => parts.push(said("The assistant", &short(text.trim(), longest))),
             Block::ToolCall { id, name, arguments } => {
                 let result =
                     turn.calls.iter().find(|call| call.id == *id).and_then(|call| match &call.state {
                         CallState::Settled(settled) => Some((call.source, settled)),
                         _ => None,
                     });
-                let arguments = short(arguments, RESULT);
+                let arguments = short(arguments, longest.min(RESULT));
                 parts.push(["The assistant calls ", name, "(", &arguments, ")"].concat());
                 if let Some((source, settled)) = result {
-                    let text = short(&settled.text, RESULT);
+                    let text = short(&settled.text, longest.min(RESULT));
                     let source = source.unwrap_or(Source::System);
                     parts.push(["It gave:\n", &framed(&text, source, mark)].concat());
                 }
@@ -270,6 +284,6 @@ fn parts_of(turn: &Turn, mark: &str) -> Vec<String> {
             _ => {}
         }
     }
-    parts.extend(served(turn.said.blocks(), mark).map(|told| short(&told, 2 * RESULT)));
+    parts.extend(served(turn.said.blocks(), mark, longest.min(2 * RESULT)));
     parts
 }

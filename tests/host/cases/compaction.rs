@@ -17,13 +17,13 @@ fn models() -> Value {
     json!({ "custom": { "model-1": { "context": WINDOW, "output": 1_000 }, "sums": { "context": WINDOW } } })
 }
 
-pub(super) fn started(config: Value) -> Desk {
+pub fn started(config: Value) -> Desk {
     let mut page = Desk::of("somebody");
     start(&mut page, config);
     page
 }
 
-pub(super) fn start(page: &mut Desk, config: Value) {
+pub fn start(page: &mut Desk, config: Value) {
     let stream = |f: u64, model: &str| json!({ "kind": "custom", "model": model, "stream": { "$fn": f } });
     let mut all = json!({ "provider": stream(50, "model-1"), "providers": { "cheap": stream(52, "sums") }, "models": models() });
     all.as_object_mut().unwrap().extend(config.as_object().unwrap().clone());
@@ -31,28 +31,28 @@ pub(super) fn start(page: &mut Desk, config: Value) {
 }
 
 /// Nobody counts what this model reads: then a token is four bytes.
-pub(super) fn answers(page: &mut Desk, blocks: Vec<Block>, stop: StopReason) {
+pub fn answers(page: &mut Desk, blocks: Vec<Block>, stop: StopReason) {
     let call = page.models.remove(0);
     let answer = Answer { blocks, stop: Some(stop), usage: Usage::default(), model: None, id: None };
     page.handle(Input::Answered { call, result: Ok(answer) });
 }
 
-pub(super) fn says(page: &mut Desk, text: &str) {
+pub fn says(page: &mut Desk, text: &str) {
     answers(page, vec![Block::Text(text.into())], StopReason::EndTurn);
 }
 
-fn refuses(page: &mut Desk, code: Code) {
+pub fn refuses(page: &mut Desk, code: Code) {
     let call = page.models.remove(0);
     page.handle(Input::Answered { call, result: Err((ErrorInfo::new(code, "no"), None)) });
 }
 
 /// Whether the model is asked to sum up.
-pub(super) fn sums_up(page: &Desk) -> bool {
+pub fn sums_up(page: &Desk) -> bool {
     !page.models.is_empty() && page.asked.to_string().contains("You sum up a conversation")
 }
 
 /// Sends a message and answers it, and what is asked for before it.
-pub(super) fn say(page: &mut Desk, text: &str, answer: &str) -> usize {
+pub fn say(page: &mut Desk, text: &str, answer: &str) -> usize {
     page.must("sendMessage", json!({ "text": text }));
     let mut summaries = 0;
     while sums_up(page) {
@@ -66,25 +66,25 @@ pub(super) fn say(page: &mut Desk, text: &str, answer: &str) -> usize {
 }
 
 /// What is asked has room in the window.
-fn fits(page: &Desk) {
+pub fn fits(page: &Desk) {
     let size = page.asked.to_string().len();
     assert!(size <= WINDOW * BYTES, "{size} bytes");
 }
 
-pub(super) fn long(what: &str, tokens: usize) -> String {
+pub fn long(what: &str, tokens: usize) -> String {
     let word = format!("{what} ");
     word.repeat(tokens * BYTES / word.len())
 }
 
-fn messages(page: &Desk) -> Vec<Value> {
+pub fn messages(page: &Desk) -> Vec<Value> {
     page.asked["messages"].as_array().unwrap().iter().filter(|one| one["role"] != "system").cloned().collect()
 }
 
-pub(super) fn history(page: &mut Desk) -> Vec<Value> {
+pub fn history(page: &mut Desk) -> Vec<Value> {
     page.must("history", json!({})).as_array().unwrap().clone()
 }
 
-fn notices(page: &Desk) -> Vec<(String, String)> {
+pub fn notices(page: &Desk) -> Vec<(String, String)> {
     let of = |(name, detail): &(&str, Value)| {
         let text = |member: &str| detail[member].as_str().unwrap_or_default().to_owned();
         (*name == "agent:notice" && detail["kind"] == "compaction").then(|| (text("phase"), text("by")))
@@ -92,7 +92,7 @@ fn notices(page: &Desk) -> Vec<(String, String)> {
     page.events.iter().filter_map(of).collect()
 }
 
-fn kinds(page: &mut Desk, kind: &str) -> Vec<Value> {
+pub fn kinds(page: &mut Desk, kind: &str) -> Vec<Value> {
     let rows = page.rows("default");
     let entry = |text: &String| {
         let (header, entry) = lodger::journal::Row::from_text(text).unwrap().read().unwrap();
@@ -102,7 +102,7 @@ fn kinds(page: &mut Desk, kind: &str) -> Vec<Value> {
 }
 
 /// The journal replays, and its fold is what this page has.
-fn holds(page: &mut Desk) {
+pub fn holds(page: &mut Desk) {
     page.holds("default");
 }
 

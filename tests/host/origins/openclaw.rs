@@ -18,7 +18,7 @@
 //! | agent-events.test.ts | |
 //! | stores and clears run context | ported: `run/registry`, what_is_known_of_a_run_is_there_until_its_end |
 //! | maintains monotonic seq per runId (1 2 3, 1) | ported: `run/registry`; a law of the simulator for every event |
-//! | preserves compaction ordering on the event bus | not applicable: there is no compaction |
+//! | preserves compaction ordering on the event bus | adapted: `cases::compaction`, a notice before and one after, in the order of the journal |
 //! | server-chat-registry.test.ts: queues and removes runs per session | adapted: one run a session; the rest is the queue (`pi`) |
 //! | server-chat.agent-events.test.ts | |
 //! | emits chat delta for assistant text-only events | ported: `cases::agent_loop`, a_message_is_answered_with_events_in_order |

@@ -37,6 +37,8 @@ pub struct Desk {
     pub streams: Vec<u32>,
     /// What the model was asked last.
     pub asked: Value,
+    /// The same as text, with the marks of files.
+    pub sent: String,
     /// How many rows of journals were read.
     pub read: usize,
     /// How many heads of sessions were read.
@@ -81,6 +83,7 @@ impl Desk {
             consulted: Vec::new(),
             streams: Vec::new(),
             asked: Value::Null,
+            sent: String::new(),
             read: 0,
             heads: 0,
             key: None,
@@ -204,6 +207,7 @@ impl Desk {
                     self.harness.handle(self.now, Input::Signed { id, result: Ok(signatures) });
                 }
                 Action::CallModel { call, request } => {
+                    request.text().clone_into(&mut self.sent);
                     if let ModelRequest::Custom { stream, .. } = &request {
                         self.streams.push(*stream);
                         // One with files in it is text around them.
