@@ -139,16 +139,16 @@ fn what_a_server_counts_honestly_is_never_more_than_its_window() {
 
 #[test]
 fn a_search_is_not_the_measure_of_the_text() {
-    let mut page = started(200_000, 8_000, json!({ "serverTools": ["web_search"] }));
+    let mut page = started(40_000, 8_000, json!({ "serverTools": ["web_search"] }));
     page.must("sendMessage", json!({ "text": "When do they open?" }));
     answers(&mut page, searched(7_000), StopReason::EndTurn, (4_230, 60));
     page.must("sendMessage", json!({ "text": "And then?" }));
     assert!(!sums_up(&page));
     assert!(page.sent.contains("encrypted_content"), "what was found goes back");
     says(&mut page, "At six.", (4_300, 5));
-    page.must("sendMessage", json!({ "text": &"word ".repeat(20_000) }));
+    page.must("sendMessage", json!({ "text": &"word ".repeat(4_000) }));
     assert!(!sums_up(&page));
-    says(&mut page, "So long.", (29_000, 5));
+    says(&mut page, "So long.", (9_300, 5));
     page.must("sendMessage", json!({ "text": "well" }));
     assert!(!sums_up(&page));
 }
