@@ -101,8 +101,9 @@ function untitled(on) {
     await vanish(a, ["once_"], "the task of a title");
     assert.deepEqual(await inRows(a, words), words);
     await a.evaluate(async () => { await ws.sessions.rename("kept", "Mine"); await ws.clearConversation("kept"); });
-    assert.equal(await title("kept"), "Mine", "a name that a person gave stays");
+    await becomes("kept", "Mine");
     await vanish(a, [...words, "once_"], "cleared");
+    assert.equal(await title("kept"), "Mine", "a name that a person gave stays");
     for (const way of ["clear", "withdraw", "remove"]) {
       await a.evaluate((id) => ws.sessions.launch({ id }), way);
       await say(way);
