@@ -180,7 +180,8 @@ fn each_decision_is_in_the_list_by_its_first_line() {
         said.push(format!("- [{number}]({file}) {title}"));
     }
     let mut listed: Vec<&str> = list.lines().filter(|line| line.starts_with("- [")).collect();
-    (said.sort(), listed.sort_unstable());
+    said.sort();
+    listed.sort_unstable();
     assert_eq!(listed, said);
 }
 
