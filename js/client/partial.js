@@ -16,6 +16,8 @@ const STOPS = /["\\]/g;
 export class PartialJson {
   /** What the text stands for so far; undefined: nothing yet. */
   value;
+  /** How many members were copied when what is open was copied last. */
+  copied = 0;
   #stack = []; // the open objects and arrays, the outermost first
   #keys = []; // beside them: the name that was read last
   #reads = "value"; // value, first (a value or a bracket that closes), name, colon, comma, text, token, nothing
@@ -131,10 +133,12 @@ export class PartialJson {
   /** What is open goes on as a copy: what was shown keeps the other. */
   #copy() {
     this.#isShown = false;
+    this.copied = 0;
     const [open, keys] = [this.#stack, this.#keys];
     [this.#stack, this.#keys] = [[], []];
     for (const [n, value] of open.entries()) {
       const copy = Array.isArray(value) ? value.slice() : { ...value };
+      this.copied += Array.isArray(copy) ? copy.length : Object.keys(copy).length;
       this.#set(copy);
       this.#stack.push(copy);
       this.#keys.push(keys[n]);
@@ -151,7 +155,10 @@ export class PartialJson {
   }
 }
 
-/** The arguments of calls that come, by message and place: each has what reads it, and how much of it was read. */
+/**
+ * The arguments of calls that come, by message and place: each has what reads it, how much of it was read, what was shown of it last, and
+ * how much had been read then. Long ones are shown in steps, so that all copies together have no more members than the text has letters.
+ */
 export class Arguments {
   #readers = new Map();
 
@@ -162,11 +169,13 @@ export class Arguments {
     for (let n = from; n < parts.length; n++) {
       const { argumentsText } = parts[n];
       if (!argumentsText) continue;
-      let [json, read] = readers.get(n) ?? [];
-      if (!json || read > argumentsText.length) [json, read] = [new PartialJson(), 0];
-      json.push(read + piece.length === argumentsText.length ? piece : argumentsText.slice(read));
-      readers.set(n, [json, argumentsText.length]);
-      parts[n] = { ...parts[n], arguments: json.shown ?? {} };
+      const { length } = argumentsText;
+      let [json, read, shown, at] = readers.get(n) ?? [];
+      if (!json || read > length) [json, read, shown] = [new PartialJson(), 0, undefined];
+      json.push(read + piece.length === length ? piece : argumentsText.slice(read));
+      if (!shown || length - at >= json.copied) [shown, at] = [json.shown, length];
+      readers.set(n, [json, length, shown, at]);
+      parts[n] = { ...parts[n], arguments: shown ?? {} };
     }
   }
 

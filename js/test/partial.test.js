@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { PartialJson } from "../client/partial.js";
+import { Arguments, PartialJson } from "../client/partial.js";
 
 /** The value of each beginning of a text. */
 function beginnings(text) {
@@ -83,4 +83,27 @@ test("whole it is what JSON.parse gives, in whatever pieces it comes, and each b
     json.end();
     assert.deepEqual(json.value, whole, text);
   }
+});
+
+test("arguments that are shown while they come cost as much as their text, however long they are", () => {
+  const text = JSON.stringify({ list: Array.from({ length: 20_000 }, (_, n) => n), end: "e" });
+  const given = new Arguments();
+  let [copied, last] = [0, undefined];
+  for (let at = 8; at < text.length + 8; at += 8) {
+    const parts = [{ argumentsText: text.slice(0, at) }];
+    given.fill({ id: "m", parts }, 0, text.slice(at - 8, at));
+    const [{ arguments: shown }] = parts;
+    if (shown.list !== last) copied += (last = shown.list).length;
+    assert.ok(begins(shown, { list: shown.list, end: "e" }));
+  }
+  assert.ok(copied < 2 * text.length, `${copied} members were copied for ${text.length} letters`);
+  assert.ok(last.length > 15_000, `${last.length} are shown`);
+  // Short ones are shown with each piece.
+  const seen = [];
+  for (const text of ['{"a"', '{"a":1,', '{"a":1,"b":2,', '{"a":1,"b":2,"c":3,']) {
+    const parts = [{ argumentsText: text }];
+    given.fill({ id: "n", parts }, 0);
+    seen.push(JSON.stringify(parts[0].arguments));
+  }
+  assert.deepEqual(seen, ["{}", '{"a":1}', '{"a":1,"b":2}', '{"a":1,"b":2,"c":3}']);
 });
