@@ -951,7 +951,8 @@ export interface Tool<S = JsonSchema> {
   formats?: boolean;
   /**
    * Shows the arguments while they come: `arguments` of the part that is `receiving` grows, and `agent:message-chunk` has them with
-   * `kind: "arguments"`. What is there is neither whole nor judged: the tool gets them once they are. Default false.
+   * `kind: "arguments"`. Of a list with very many members some are shown later than they come. What is there is neither whole nor judged:
+   * the tool gets them once they are. Default false.
    */
   streamArguments?: boolean;
   /**
