@@ -598,13 +598,13 @@ function decides(test) {
   for (const [title, decide, expected] of cases) {
     test(`decide that ${title}: ${expected}, for the model and for the page's own code`, async (t) => {
       const page = await t.tab();
-      const seen = await page.evaluate(async ([decide, page]) => {
+      const seen = await page.evaluate(async ([decide, toolTimeoutMs]) => {
         const ws = await lodger.openWorkspace("w", { storage: "memory" });
         let ran = 0;
         const requests = [];
         const judge = (0, eval)(`(${decide})`);
         ws.tools.register({ name: "charge", description: "Charges.", inputSchema: { type: "object" }, execute: () => { ran++; return "charged"; } });
-        await ws.startAgent({ provider: scriptedModel([{ tool: "charge", args: { amount: 5 } }, "Done."]), toolTimeoutMs: 80, permissions: { decide: (request) => { requests.push(T.plain(request)); return judge(request); } } });
+        await ws.startAgent({ provider: scriptedModel([{ tool: "charge", args: { amount: 5 } }, "Done."]), toolTimeoutMs, permissions: { decide: (request) => { requests.push(T.plain(request)); return judge(request); } } });
         const rec = T.record(document, ws);
         const outcome = async (over) => {
           const question = rec.seen((e) => e.type === "agent:permission-required").catch(() => {});
@@ -622,7 +622,7 @@ function decides(test) {
         rec.clear();
         const code = await outcome(T.settle(() => ws.tools.execute("charge", { amount: 6 })));
         return { model, code, requests, runId };
-      }, [String(decide)]);
+      }, [String(decide), title === "never answers" ? 80 : 60_000]);
       assert.deepEqual([seen.model, seen.code], [expected, expected]);
       assert.equal(seen.requests.length, 2, "asked once a call");
       assert.deepEqual(seen.requests.map((r) => [r.tool, r.arguments]), [["charge", { amount: 5 }], ["charge", { amount: 6 }]]);
