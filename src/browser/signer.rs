@@ -59,16 +59,17 @@ impl Signer {
         if !has_cipher() {
             return Ok(None);
         }
+        let there = |key: &JsValue| !key.is_undefined();
         // A key that is there and cannot be read now must not look like none.
         let found = idb.kept_key(&JsValue::UNDEFINED, PLACE).await?;
-        if !make || !found.is_undefined() {
-            return Ok(Some(found).filter(|key| !key.is_undefined()));
+        if !make || there(&found) {
+            return Ok(Some(found).filter(there));
         }
         let Ok(made) = make_signing_key().await else { return Ok(None) };
         // One of two tabs wins.
         match idb.kept_key(&made, PLACE).await {
             Err(StoreError::Quota) => Err(StoreError::Quota),
-            kept => Ok(kept.ok().filter(|key| !key.is_undefined())),
+            kept => Ok(kept.ok().filter(there)),
         }
     }
 

@@ -87,7 +87,7 @@ pub enum Input {
     Signed {
         /// Which one.
         id: u64,
-        /// Them, or that nobody knows whether there is a key.
+        /// The signatures, or why the key could not be read.
         result: Result<Option<Vec<String>>, StoreError>,
     },
     /// The skills of the account, as [`Action::Account`] gave them, of all workspaces, in the order of their names.

@@ -151,7 +151,6 @@ impl Harness {
     /// No file is left that no conversation refers to.
     fn swept(&mut self, then: Then) {
         let (core, runner, reads) = (&mut self.core, &mut self.runner, &mut self.reads);
-        core.outbox.strictly();
         match then {
             Then::Erased { command, session } => {
                 self.holding.erased(core, runner, reads, (command, &session), Ok(None));

@@ -1,8 +1,8 @@
 //! Files that no conversation refers to.
 //!
 //! Decides which files are deleted. A session at hand says itself what it refers to; the head of another says it for that.
-//! Promises: no file goes on the word of a head that somebody has changed. Where there is one, all files stay, because nobody knows
-//! what it named. Leaves to others: who is to look for such files (`rows`), and when bytes are written (`runner/files`).
+//! Promises: no file goes on the word of a head that somebody has changed. Such a head keeps all files, because what
+//! it named is not known. Leaves to others: who is to look for such files (`rows`), and when bytes are written (`runner/files`).
 
 use crate::harness::core::arrival::Arrival;
 use crate::harness::core::head::Head;
@@ -51,6 +51,9 @@ pub(in crate::harness) fn delete_unused(
     signatures: Option<&[String]>,
 ) {
     let mut files = unused(core, files);
+    if files.is_empty() {
+        return;
+    }
     for (at, (key, row)) in rows.iter().take(1).flatten().enumerate() {
         let Some(Part::Text(id)) = key.first() else { continue };
         if core.sessions.has(id) {
@@ -65,6 +68,7 @@ pub(in crate::harness) fn delete_unused(
     }
     for file in files {
         core.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: file });
+        core.outbox.strictly();
     }
 }
 

@@ -155,7 +155,7 @@ fn the_row_of_a_task_may_be_lost_or_changed() {
         page.says("seen");
         let open = page.runs_once(json!({ "text": "sort the shelves" }));
         page.rows("default");
-        // Of the one that is over the row is lost or says nothing, and that of the other says what no version has written.
+        // The row of the finished task is lost or says nothing. The row of the other says what no version has written.
         page.edits(Table::Meta, "task", |_, row| match row.is_empty() {
             true => Some(if text.is_empty() { "?".into() } else { text.into() }),
             false => Some(text.into()),
