@@ -16,7 +16,7 @@ const STOPS = /["\\]/g;
 export class PartialJson {
   /** What the text stands for so far; undefined: nothing yet. */
   value;
-  /** How many members were copied when what is open was copied last. */
+  /** How many members all copies of what was open have had. */
   copied = 0;
   #stack = []; // the open objects and arrays, the outermost first
   #keys = []; // beside them: the name that was read last
@@ -133,7 +133,6 @@ export class PartialJson {
   /** What is open goes on as a copy: what was shown keeps the other. */
   #copy() {
     this.#isShown = false;
-    this.copied = 0;
     const [open, keys] = [this.#stack, this.#keys];
     [this.#stack, this.#keys] = [[], []];
     for (const [n, value] of open.entries()) {
@@ -156,8 +155,8 @@ export class PartialJson {
 }
 
 /**
- * The arguments of calls that come, by message and place: each has what reads it, how much of it was read, what was shown of it last, and
- * how much had been read then. Long ones are shown in steps, so that all copies together have no more members than the text has letters.
+ * The arguments of calls that come, by message and place: each has what reads it, how much of it was read, and what was shown of it last.
+ * More is shown as long as all copies have had fewer members than the text has letters: long lists come in steps.
  */
 export class Arguments {
   #readers = new Map();
@@ -170,11 +169,11 @@ export class Arguments {
       const { argumentsText } = parts[n];
       if (!argumentsText) continue;
       const { length } = argumentsText;
-      let [json, read, shown, at] = readers.get(n) ?? [];
+      let [json, read, shown] = readers.get(n) ?? [];
       if (!json || read > length) [json, read, shown] = [new PartialJson(), 0, undefined];
       json.push(read + piece.length === length ? piece : argumentsText.slice(read));
-      if (!shown || length - at >= json.copied) [shown, at] = [json.shown, length];
-      readers.set(n, [json, length, shown, at]);
+      if (!shown || json.copied < length) shown = json.shown;
+      readers.set(n, [json, length, shown]);
       parts[n] = { ...parts[n], arguments: shown ?? {} };
     }
   }

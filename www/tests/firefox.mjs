@@ -228,11 +228,24 @@ class Place {
     });
     return element;
   }
+  /** What is drawn anew between the look and the mouse's way is looked for again. */
+  #withMouse(does, force) {
+    return this.#until("still there for the mouse", async () => {
+      const element = await this.#underMouse(force);
+      try {
+        await does(element);
+      } catch (error) {
+        if (/detached from document/.test(error.message)) return false;
+        throw error;
+      }
+      return true;
+    });
+  }
   async click({ force = false } = {}) {
-    await (await this.#underMouse(force)).click();
+    await this.#withMouse((element) => element.click(), force);
   }
   async hover() {
-    await (await this.#underMouse()).hover();
+    await this.#withMouse((element) => element.hover());
   }
   async check() {
     await this.click();

@@ -10,6 +10,7 @@ use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
 use crate::harness::runner::Runner;
 use crate::harness::runner::files::has_files;
 use crate::harness::runner::not_configured;
+use crate::harness::runner::question::nothing_to_sum_up;
 use crate::harness::runner::queue::{accepted, when_busy};
 use crate::journal::{Ask, Entry, Mode, Outcome, StoppedBy};
 use crate::model::Block;
@@ -265,8 +266,7 @@ impl Runner {
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let has_answers = Window::of(&folded.runs).has_answers(&folded.runs);
         let Some(last) = folded.runs.last().filter(|_| has_answers) else {
-            let error = ErrorInfo::new(Code::MessageNotFound, "there is nothing to sum up yet");
-            return Err(error.hint("send a message first"));
+            return Err(nothing_to_sum_up());
         };
         let instructions = args.text("instructions").map(|text| core.secrets.scrubbed(text.into()));
         let compacts = Object::new().maybe_text("instructions", instructions.as_deref()).done();

@@ -48,7 +48,12 @@ impl Runner {
         session: &str,
         run: &str,
     ) -> Result<(ModelRequest, Option<String>), ErrorInfo> {
-        let on = core.run(session, run).and_then(|run| run.on.clone());
+        let asking = core.run(session, run);
+        // It asks for a summary, which is a run of its own: the conversation itself is not sent on.
+        if asking.is_some_and(|run| run.prompt.compacts.is_some()) {
+            return Err(if self.help == Help::Here { nothing_to_sum_up() } else { no_help() });
+        }
+        let on = asking.and_then(|run| run.on.clone());
         let on = on.as_deref();
         let Some(provider) = config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
@@ -92,7 +97,7 @@ impl Runner {
         let asking = session.run(run).ok_or_else(gone)?;
         let helped = || match self.help {
             Help::Here => Ok(()),
-            _ => Err(ErrorInfo::absent("what makes a conversation shorter did not load")),
+            _ => Err(no_help()),
         };
         if asking.summarizes {
             helped()?;
@@ -209,3 +214,13 @@ const FORM: [&str; 25] = [
     "tools",
     "web_search_options",
 ];
+
+/// The room is away that makes conversations shorter.
+fn no_help() -> ErrorInfo {
+    ErrorInfo::absent("what makes a conversation shorter did not load")
+}
+
+/// A summary is asked for, and the model has said nothing since the last one.
+pub(super) fn nothing_to_sum_up() -> ErrorInfo {
+    ErrorInfo::new(Code::MessageNotFound, "there is nothing to sum up yet").hint("send a message first")
+}

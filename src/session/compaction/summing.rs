@@ -172,7 +172,7 @@ pub fn cut(runs: &[Run], kept: &Window, keep: usize) -> Option<Place> {
                 place = place.or(Some(Place { run: at, turns: n + 1 }));
                 size += size_of_turn(turn, kept.has_shortened(at, n));
             }
-            if size > keep {
+            if size > keep && place.is_some() {
                 break 'all;
             }
             if n > 0 {

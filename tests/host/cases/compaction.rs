@@ -393,6 +393,20 @@ fn it_is_summed_up_by_hand() {
 }
 
 #[test]
+fn what_was_stopped_is_summed_up_by_hand() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", "first answer");
+    page.must("sendMessage", json!({ "text": "two" }));
+    page.must("interrupt", json!({}));
+    page.must("compact", json!({}));
+    assert!(sums_up(&page), "{}", page.asked);
+    says(&mut page, "blue");
+    assert!(page.models.is_empty());
+    assert_eq!(history(&mut page)[4]["compactions"][0]["summary"], "blue");
+    holds(&mut page);
+}
+
+#[test]
 fn where_the_window_is_unknown_a_short_conversation_is_summed_up_as_a_whole() {
     let mut page = started(json!({ "models": {} }));
     for n in 1..=3 {
