@@ -168,6 +168,22 @@ export function judge(test, { seed, count, first = 1, counts }) {
     assert.deepEqual(found(flipped, early([])), []);
     assert.deepEqual(found(flipped, early([{ type: "text", text: "I hear: " }])), []);
     assert.deepEqual(found(flipped, early([{ type: "text", text: "I heard: " }])), ["held: history"]);
+    // A memory that is left out is told of, but for one that is gone.
+    const fewer = ({ shown, notices }, { told, other }) => {
+      const { value } = shown["memories: list"];
+      shown["memories: list"] = { value: other ? [{ ...value[0], text: "Something else." }, ...value.slice(1)] : value.slice(1) };
+      if (told) notices.push({ type: "agent:error", code: "corrupt" });
+    };
+    const memory = (kind) => ({ table: "meta", kind, memories: true });
+    assert.deepEqual(found(memory("delete"), (seen) => fewer(seen, {})), []);
+    assert.deepEqual(found(memory("flip"), (seen) => fewer(seen, {})), ["memories: list"]);
+    assert.deepEqual(found(memory("flip"), (seen) => fewer(seen, { told: true })), []);
+    assert.deepEqual(found(memory("flip"), (seen) => fewer(seen, { told: true, other: true })), ["memories: list"]);
+    assert.deepEqual(found({ table: "meta" }, (seen) => fewer(seen, { told: true })), ["memories: list"]);
+    // An open task is over after the next start, unless nothing says any more that it is open.
+    const stays = (_, { answers }) => { answers["the open task"] = { value: "running" }; };
+    for (const kind of ["delete", "move"]) assert.deepEqual(found({ table: "meta", kind, note: true }, stays), []);
+    assert.deepEqual(found({ table: "meta", kind: "flip", note: true }, stays), ["the open task: answer"]);
     // All is lost, or nothing is.
     const lost = (seen, then) => { Object.assign(seen, empty, { notices: [{ kind: "storage_lost" }] }); for (const id of whole.sessions.slice(1)) { then.answers[id] = { error: "session_not_found" }; delete then.later[id]; } then.pages = { value: [] }; then.answers["the key"] = { value: "" }; };
     assert.deepEqual(found({ table: "file ldb", under: true }, lost), []);

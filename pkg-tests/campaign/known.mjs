@@ -5,6 +5,8 @@
 const KNOWN = [
   // What a session with an open run has said last is what its drafts say.
   { table: "drafts", why: "a last draft that is gone is as one that its page had no time for", may: ({ what, before, paths }, { kind, sessions }) => kind === "delete" && sessions.some((id) => what === `${id}: history`) && paths.every((path) => path.startsWith(`/${before.length - 1}/parts`)) },
+  { table: "meta", why: "a memory that is gone is as one that was forgotten", may: ({ what }, { kind, memories }) => memories && kind === "delete" && what.startsWith("memories: ") },
+  { table: "meta", why: "an open task is found by what is noted of it", may: ({ what }, { kind, note }) => note && ["delete", "move"].includes(kind) && what === "the open task: answer" },
   { table: "keys", why: "a key under another name, or none, is told when it is used", may: ({ what }) => what === "keys" },
 ];
 

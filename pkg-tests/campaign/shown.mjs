@@ -95,6 +95,7 @@ class Judgement {
     const silence = () => this.fault(what, `${brief(this.then[what], this.now[what])} became ${brief(this.now[what], this.then[what])}`, { before, paths: differences(before, value) });
     if (group === "list" || group === "verified") this.list(what, value, silence);
     else if (this.whole.sessions.includes(group)) this.session(group, part, value, silence);
+    else if (group === "memories") this.memories(before, value, silence);
     else if (group === "pages") this.page(part, value, silence);
     else if (!(group === "storage" && lost)) silence();
   }
@@ -104,6 +105,7 @@ class Judgement {
     const own = () => {
       if (this.whole.sessions.includes(group)) return !this.touched(group) ? [] : WHOLE_PARTS.includes(part) ? ["newer_version"] : DAMAGED;
       if (group === "pages") return this.hurt(part.split(",")[0]) && !["tree", "trash", "search"].includes(part) ? DAMAGED : [];
+      if (this.task(group)) return this.touched(this.task(group)) ? DAMAGED : [];
       if (group === "files") return this.done.under || this.done.files.includes(Number(part)) ? FILES : [];
       return [];
     };
@@ -135,6 +137,16 @@ class Judgement {
     if (RECORD.includes(part) && !paths.every((path) => path.endsWith("/receipt_hmac"))) silence();
     if (part === "history") this.history(id, what, before, value);
     if (part === "journal") this.journal(id, what, before, value);
+  }
+
+  /** The session of the task that is called so. */
+  task(name) { return this.whole.tasks[name]?.[0]; }
+
+  /** A memory that is not as it was written is left out, and that is told. */
+  memories(before, value, silence) {
+    const told = this.notices.some(({ type, sessionId, code }) => type === "agent:error" && !sessionId && code === "corrupt");
+    if (!this.done.under && !this.done.memories) return silence();
+    if (!told || value.some((one) => !before.some((other) => isDeepStrictEqual(one, other)))) silence();
   }
 
   /** The entries that the damage can have taken with it: one more on each side, and the last one's successor. */
@@ -211,13 +223,14 @@ class Judgement {
     const keyless = gone || this.done.under || ["keys", "vault"].includes(this.done.table);
     const all = [
       ...ids.map(own), ["a new one", "I hear: Are you there, new?", []], ["a new page", "A new page.", []],
+      ["a new memory", "A bell hangs at the door.", []], ...(gone ? [] : [["the open task", "interrupted", this.touched(this.task("left")) ? DAMAGED : []]]),
       ...(gone ? [] : [["branch", "Another branch.", this.hurt("branch") ? DAMAGED : []]]),
       ["the key", keyless && answers["the key"].value === "" ? "" : "sk-kept", keyless ? ["corrupt"] : []],
     ];
     for (const [of, answer, codes] of all) {
       const { value, error } = answers[of];
       if (answer ? value?.startsWith(answer) : value === "") continue;
-      if (![...codes, ...this.browsers()].includes(error)) this.fault(`${of}: answer`, `it does not answer: ${JSON.stringify(answers[of])}`, { error });
+      if (![...codes, ...this.browsers()].includes(error)) this.fault(`${of}: answer`, `it does not answer: ${JSON.stringify(answers[of])}`, { error, paths: error ? undefined : [] });
     }
   }
 

@@ -4,7 +4,7 @@
 /** What the others need. */
 export function words() {
   globalThis.NAME = "world";
-  globalThis.SESSIONS = ["default", "notes", "other", "held", "queued", "cleared", "away", "long", "turned", "removed"];
+  globalThis.SESSIONS = ["default", "notes", "other", "held", "queued", "cleared", "away", "long", "turned", "removed", "summed", "asked"];
   // Enough of them for several packs.
   globalThis.RUNS = 20;
   globalThis.plainly = async (work) => { try { return { value: await work() }; } catch (error) { if (typeof error.code === "string") return { error: error.code }; if (error instanceof DOMException) return { error: error.name }; throw error; } };
@@ -17,15 +17,18 @@ export function words() {
   }));
   /** A model that says what it was told, and hangs where it is asked to; it may look something up before. */
   globalThis.echo = { kind: "custom", model: "echo", async *stream({ messages }) {
+    if (messages[0].role === "system" && messages[0].content.includes("You sum up a conversation")) return void (yield "They have met.");
     const last = messages.at(-1);
     const said = typeof last.content === "string" ? last.content : last.content.map((part) => part.text ?? "").join("");
-    if (last.role === "user" && said.includes("Look")) return void (yield { choices: [{ delta: { tool_calls: [{ index: 0, id: `call_${messages.length}`, type: "function", function: { name: "look", arguments: "{}" } }] }, finish_reason: "tool_calls" }] });
+    const calls = (name, args) => ({ choices: [{ delta: { tool_calls: [{ index: 0, id: `call_${messages.length}`, type: "function", function: { name, arguments: JSON.stringify(args) } }] }, finish_reason: "tool_calls" }] });
+    if (last.role === "user" && said.includes("Look")) return void (yield calls("look", {}));
+    if (last.role === "user" && said.includes("Give")) return void (yield calls("delegate", { process: "Worker", task: "Say what there is." }));
     yield `I hear: ${said}`;
     if (said.includes("Hang")) { told(); await new Promise(() => {}); }
   } };
   globalThis.begin = async (more) => {
     ws.tools.register({ name: "look", readOnly: true, description: "Looks.", inputSchema: { type: "object" }, execute: () => "seen" });
-    await ws.startAgent({ provider: echo, ...more });
+    await ws.startAgent({ provider: echo, processType: "Orchestrator", ...more });
   };
   /** A provider whose key is in the vault; what it is sent, and refuses. */
   globalThis.sent = [];
@@ -41,8 +44,9 @@ export function words() {
 }
 
 /**
- * Makes it: sessions that are idle, open, queued, cleared, archived, long and changed, pages with versions and links, files, a key. Gives the
- * ids of the files, and of the first run of each session.
+ * Makes it: sessions that are idle, open, queued, cleared, archived, long, changed, summed up and with a delegate; a task that is over, and one
+ * that is open; pages with versions and links, files, memories, a key. Gives the ids of the files, of the first run of each session, and
+ * of the tasks: their sessions and runs.
  */
 export async function build() {
   globalThis.ws = await lodger.openWorkspace(NAME);
@@ -63,6 +67,14 @@ export async function build() {
   for (let n = 1; n <= 3; n++) await says(`Anew ${n}`, "cleared");
   await ws.sessions.archive("away");
   await turn(says);
+  await (await ws.compact({ sessionId: "summed" })).result;
+  await says("Behind the summary", "summed");
+  await says("Give it away", "asked");
+  const begun = T.record(ws);
+  const task = () => { const { sessionId, runId } = begun.events.findLast(({ type }) => type === "agent:session-started").detail; return [sessionId, runId]; };
+  await ws.sessions.runOnce("A task");
+  const tasks = { once: task() };
+  for (const text of ["Tea, and no coffee.", "The shop closes at six.", "Ann keeps the keys."]) await ws.memory.add({ text });
   const root = await ws.pages.create({ title: "Root", content: "See [[Leaf]] and [[Nowhere]]." });
   for (const title of ["Leaf", "Branch", "Gone"]) await ws.pages.create({ title, content: `The page ${title}, back to [[Root]].`, parentSlug: root.slug });
   for (const content of ["Second words.", "Third words, of [[Branch]]."]) await ws.pages.update("leaf", { content });
@@ -76,12 +88,17 @@ export async function build() {
     await heard;
     await seen.chunk();
   }
+  // A task whose page is lost too.
+  const heard = new Promise((resolve) => { globalThis.told = resolve; });
+  ws.sessions.runOnce("Hang on, task").catch(() => {});
+  await heard;
+  tasks.left = task();
   await ws.sessions.prompt("queued", "Later", { whenBusy: "queue" });
   const drafts = async () => new Set((await T.dump(NAME)).drafts.map(([[id]]) => id)).size;
-  while ((await drafts()) < 2) await T.turn();
+  while ((await drafts()) < 3) await T.turn();
   await ws.close();
   globalThis.template = await T.dump(NAME);
-  return { files: template.files.map(([[id]]) => id), runs };
+  return { files: template.files.map(([[id]]) => id), runs, tasks };
 }
 
 /** Two sessions that were changed: one has versions and settings of its own, from the other a message was removed. */
@@ -116,7 +133,8 @@ export async function putBack() {
 
 /**
  * Damages a row as it was drawn. What that has touched: `sessions`, of whose entries in these `rows`, or whose `checkpoints`; `pages` by
- * their slugs; `files` by their places in what `build` gave; `format`: what says whether anything is stored.
+ * their slugs; `files` by their places in what `build` gave; `format`: what says whether anything is stored; `memories`: some of them;
+ * `note`: what a task has left beside its session.
  */
 export async function harm({ kind, draws }) {
   const rows = Object.entries(template).filter(([table, rows]) => rows.length);
@@ -173,11 +191,13 @@ function reach(table, keys) {
     pages: is("pages", "versions") ? keys.map(([slug]) => slug) : is("changes") ? keys.flatMap(([rev]) => changed(rev)) : [],
     files: is("files") ? keys.map(([id]) => template.files.findIndex(([[other]]) => other === id)) : [],
     format: is("meta") && keys.some(([key]) => key === "format"),
+    memories: is("meta") && keys.some(([key]) => key === "memory"),
+    note: is("meta") && keys.some(([key]) => key === "task"),
   };
 }
 
 /** Opens it, and all that a page can be shown before anybody works; each as `{ value }` or `{ error }`. */
-export async function look({ files, runs }) {
+export async function look({ files, runs, tasks }) {
   const onOpening = T.record();
   const opened = await plainly(async () => { globalThis.ws = await lodger.openWorkspace(NAME); });
   if (opened.error) return { opened, sessions: [], shown: {}, notices: [] };
@@ -202,17 +222,20 @@ export async function look({ files, runs }) {
   }
   await see("pages: search", () => ws.pages.search("words"));
   for (const [n, id] of files.entries()) await see(`files: ${n}`, async () => (await ws.file(id)).text());
+  for (const [name, [, run]] of Object.entries(tasks)) await see(`${name}: task`, () => ws.sessions.task(run));
+  await see("memories: list", () => ws.memory.list());
+  await see("memories: search", async () => (await ws.memory.search("shop")).map(({ text }) => text));
   await see("keys", () => ws.keys.list());
   await see("storage", async () => (await ws.storage()).lost ?? null);
   await T.turn();
-  return shortly({ opened, sessions: SESSIONS, shown, notices: noticed(onOpening, own) });
+  return shortly({ opened, sessions: SESSIONS, tasks, shown, notices: noticed(onOpening, own) });
 }
 
 /**
  * The agent starts, and each session is asked something, a new one too; pages are written, and the kept key is used. How that began,
  * what each has answered, those too that were `salvaged`, and what there is `later`.
  */
-export async function ask({ files }) {
+export async function ask({ files, tasks }) {
   if (!globalThis.ws) return { started: { error: "not open" }, answers: {}, salvaged: {}, later: {}, files: [], notices: [] };
   const seen = T.record(ws);
   const started = await plainly(() => begin({ providers: kept }));
@@ -229,6 +252,8 @@ export async function ask({ files }) {
     await answer("a new one", async () => { await ws.sessions.launch({ id: "new" }); return (await ws.run("Are you there, new?", { sessionId: "new" })).text; });
     await answer("a new page", async () => { await ws.pages.create({ title: "New", content: "A new page." }); return (await ws.pages.read("new")).content; });
     await answer("branch", async () => { await ws.pages.update("branch", { content: "Another branch." }); return (await ws.pages.read("branch")).content; });
+    await answer("a new memory", async () => { await ws.memory.add({ text: "A bell hangs at the door." }); return (await ws.memory.search("bell"))[0].text; });
+    await answer("the open task", async () => (await ws.sessions.task(tasks.left[1])).status);
     await answer("the key", async () => {
       sent.length = 0;
       await ws.sessions.launch({ id: "keyed", provider: "anthropic" });
