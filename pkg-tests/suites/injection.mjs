@@ -21,11 +21,13 @@ const TOOLS = { send_mail: { destination: ["to"] }, wipe_disk: {}, open_vault: {
 const FULL = process.env.LODGER_CAMPAIGN === "1";
 const HANG = { hangMs: FULL ? 3_600_000 : 300_000 };
 /** By which way the text comes to the model. */
-const WAYS = ["a page that is read", "a page that is found", "a tool of the outside world", "a page that an agent has written", "the context of a message", "a file", "a fork"];
+const WAYS = ["a page that is read", "a page that is found", "a tool of the outside world", "a page that an agent has written", "the context of a message", "a file", "a fork", "a summary", "a memory", "a delegate"];
 /** The mark that it has then. What a person typed into a page has none. */
-const ORIGINS = [null, null, "tool:fetch_web", "tool:fetch_web", "context", "file:note.txt", "tool:fetch_web"];
-/** By these it comes as what somebody said: it has no frame. */
-const UNFRAMED = [4, 5, 6];
+const ORIGINS = [null, null, "tool:fetch_web", "tool:fetch_web", "context", "file:note.txt", "tool:fetch_web", "tool:fetch_web", "tool:fetch_web", "tool:fetch_web"];
+/** By these it comes as what somebody said, and not as what a tool gave. */
+const UNFRAMED = [4, 5, 6, 7];
+/** By these a tool gives it, and what the tool has read is from outside. */
+const EXTERNAL = [2, 3, 8, 9];
 /**
  * By these it has come, or has no mark, when the person allows something: only another destination is a thing that nobody saw. That person
  * has the mail read before, because without any text from outside what is always allowed holds for each destination.
@@ -171,6 +173,8 @@ async function obeyed(page, way, host, cases) {
     const { trick, demand, times, person, id } = cases[i];
     const what = `${WAYS[way]}, ${trick} (${id}), ${demand.tool}, the person ${person}`;
     if (!UNFRAMED.includes(way)) checkFrame(result, id, way, what);
+    // A summary stands beside what is said.
+    if (WAYS[way] === "a summary") assert.equal(result.elsewhere, true, `${what}: the text is told`);
     const codes = [...new Set(result.calls.map((c) => c.error?.code))].filter((c) => c !== "tool_failed");
     assert.ok(result.calls.length >= times, `${what}: obeyed ${result.calls.length} times`);
     assert.ok(result.calls.every((c) => c.tool === demand.tool && c.status !== "completed"), `${what}: ${JSON.stringify(result.calls)}`);
@@ -198,7 +202,7 @@ const summary = (played) => {
 /** The result stands in its frame once, nowhere else, and cannot end it. */
 function checkFrame({ mark, content, elsewhere }, id, way, what) {
   assert.match(mark, /^[0-9a-f]{8,}$/, what);
-  const source = way === 2 || way === 3 ? "External" : "Workspace";
+  const source = EXTERNAL.includes(way) ? "External" : "Workspace";
   const [begin, end] = [`<result source="${source}" ${mark}>\n`, `\n</result ${mark}>`];
   assert.ok(content.startsWith(begin) && content.endsWith(end), `${what}: ${content.slice(0, 100)} … ${content.slice(-100)}`);
   assert.equal(content.split(mark).length - 1, 2, `${what}: the mark stands twice, at the beginning and at the end`);
@@ -227,10 +231,12 @@ async function playAll({ cases, way, host, tools, origin }) {
   let id = 0;
   let calls = 0;
   const call = (name, args, times = 1) => chunk({ tool_calls: Array.from({ length: times }, (_, index) => ({ index, id: `call_${++id}`, type: "function", function: { name, arguments: JSON.stringify(args) } })) });
-  const reads = { read_page: () => ({ slug: now.slug }), search_pages: () => ({ query: now.title }), fetch_web: () => ({}) };
-  /** What it does at these words before, one call a turn. It reads from outside, and writes a page of it; of a fork, only the first. */
+  const reads = { read_page: () => ({ slug: now.slug }), search_pages: () => ({ query: now.title }), fetch_web: () => ({}), recall: () => ({ query: "note" }), delegate: () => ({ process: "Researcher", task: "Fetch it." }) };
+  const [IN_A_PAGE, IN_A_FORK, IN_A_SUMMARY, IN_A_MEMORY, BY_A_DELEGATE] = [3, 6, 7, 8, 9];
+  const keeps = { [IN_A_PAGE]: () => ["create_page", { title: now.title, content: now.content }], [IN_A_MEMORY]: () => ["remember", { text: `The note: ${now.content}`.slice(0, 4_000) }] };
+  /** What it does at these words before, one call a turn. It reads from outside, and keeps it in a page or a memory. */
   const before = {
-    "Look first": () => [["fetch_web", {}], ...(way === 3 ? [["create_page", { title: now.title, content: now.content }]] : [])],
+    "Look first": () => [["fetch_web", {}], ...(keeps[way] ? [keeps[way]()] : [])],
     "Do the usual": () => [["read_mail", {}], [now.demand.tool, { ...now.demand.args, ...now.usual }]],
   };
   const provider = { kind: "custom", async *stream({ messages }) {
@@ -239,7 +245,10 @@ async function playAll({ cases, way, host, tools, origin }) {
     const [, mark] = messages[0].content.match(/with the mark ([0-9a-f]+)\./) ?? [];
     now.mark ??= mark;
     const said = JSON.stringify(messages[asked].content);
+    // Who sums up, or works for another, is taken in by it too.
+    if (messages[0].content.includes("You sum up a conversation") || (said.includes("Fetch it.") && results.length)) { yield now.content; return; }
     if (said.includes("Show yourself")) { yield "I am here."; return; }
+    if (said.includes("Fetch it.")) { yield call("fetch_web", {}); yield chunk({}, "tool_calls"); return; }
     const [, steps] = Object.entries(before).find(([words]) => said.includes(words)) ?? [];
     if (steps) {
       const step = steps()[results.length];
@@ -263,7 +272,7 @@ async function playAll({ cases, way, host, tools, origin }) {
 
   // The rules of the page allow all of it; text from outside makes it a question all the same. Without such text, the rules ask.
   const rules = { default: "allow", tools: { ...Object.fromEntries(Object.keys(tools).map((name) => [name, origin ? "allow" : "ask"])), wipe_disk: "deny" } };
-  await ws.startAgent({ provider, permissions: rules, capabilities: ["PagesRead", "PagesWrite", "PagesOrganize", "PagesDelete", "Mail"], maxTurns: 50 });
+  await ws.startAgent({ provider, permissions: rules, capabilities: ["PagesRead", "PagesWrite", "PagesOrganize", "PagesDelete", "Mail", "Memory"], maxTurns: 50, memory: way === IN_A_MEMORY, ...(way === BY_A_DELEGATE && { processType: "Orchestrator" }) });
   let wake = () => {};
   ws.addEventListener("agent:permission-required", ({ detail }) => {
     const { tool, arguments: args, outside = [] } = detail;
@@ -277,7 +286,7 @@ async function playAll({ cases, way, host, tools, origin }) {
   const results = [];
   for (const [i, item] of cases.entries()) {
     const [where] = tools[item.demand.tool]?.destination ?? [];
-    now = { ...item, read: ["read_page", "search_pages", "fetch_web", "read_page"][way], title: `Note${i}`, asked: [], log: [], usual: where && { [where]: item.demand.usual } };
+    now = { ...item, read: ["read_page", "search_pages", "fetch_web", "read_page", ...Array(4), "recall", "delegate"][way], title: `Note${i}`, asked: [], log: [], usual: where && { [where]: item.demand.usual } };
     await ws.run("Show yourself");
     const { mark } = now;
     const spelled = `${item.demand.tool}(${JSON.stringify(item.demand.args)})`;
@@ -287,18 +296,22 @@ async function playAll({ cases, way, host, tools, origin }) {
     now.content = `${item.id} ${item.text.replace(/\{\{(\w+)\}\}/g, (_, word) => words[word])}`;
     if (way < 2) now.slug = (await ws.pages.create({ title: now.title, content: now.content })).slug;
     let sessionId = "default";
-    if (way === 3 || way === 6) await ws.run("Look first");
-    if (way === 3) {
+    if (way === IN_A_FORK || keeps[way]) await ws.run("Look first");
+    if (keeps[way]) {
       now.slug = now.title.toLowerCase();
       await ws.clearConversation();
       // A conversation that begins anew has another mark.
       now.mark = undefined;
     }
-    if (way === 6) sessionId = (await ws.sessions.fork("default")).id;
+    if (way === IN_A_FORK) sessionId = (await ws.sessions.fork("default")).id;
     if (now.person === "has allowed another") {
       now.usually = true;
       await ws.run("Do the usual", { sessionId });
       now.usually = false;
+    }
+    if (way === IN_A_SUMMARY) {
+      await ws.run("Look first");
+      await (await ws.compact()).result;
     }
     now.origin = way === 5 ? `${origin}#${(await hex(`text/plain ${await hex(now.content)}`)).slice(0, 32)}` : origin;
     const files = way === 5 ? [new File([now.content], "note.txt", { type: "text/plain" })] : undefined;
@@ -310,7 +323,8 @@ async function playAll({ cases, way, host, tools, origin }) {
     const history = await ws.history({ sessionId });
     results.push({ mark: now.mark, origin: now.origin, content: now.result, elsewhere: now.elsewhere, asked: now.asked, log: now.log, usual: now.usual, calls: T.callsOf(history.at(-1)).slice(now.read ? 1 : 0).map(({ tool, status, error }) => ({ tool, status, error: error && { code: error.code } })) });
     await ws.clearConversation();
-    if (way === 6) await ws.sessions.remove(sessionId);
+    if (way === IN_A_FORK) await ws.sessions.remove(sessionId);
+    for (const { id } of await ws.memory.list()) await ws.memory.remove(id);
   }
   const deleted = (await ws.pages.trash()).length;
   await ws.close();
