@@ -131,6 +131,9 @@ impl Runner {
         }
         let Some(fill) = self.fill(core, &config, session, run) else { return First::Call };
         if asked {
+            // What leaves the conversation no room is not sent with what sums up.
+            let usable = fill.usable.filter(|usable| *usable >= LEAST);
+            let fill = Fill { usable, ..fill };
             return self.compact(core, &config, session, run, CompactReason::Asked, fill);
         }
         let (Some(usable), Some(Compaction { at, .. })) = (fill.usable, &config.compaction) else {

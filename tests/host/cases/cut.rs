@@ -1,0 +1,149 @@
+//! Where a conversation is cut that is summed up: what nobody has answered or read yet stays, and nothing is lost on the way.
+
+use super::compaction::{
+    answers, fits, history, holds, kinds, long, refuses, say, says, start, started, sums_up,
+};
+use super::window;
+use crate::support::desk::Desk;
+use lodger::error::Code;
+use lodger::harness::Input;
+use lodger::model::{Block, StopReason};
+use serde_json::{Value, json};
+
+fn sent(page: &Desk) -> String {
+    page.asked["messages"].to_string()
+}
+
+fn with_reader(page: &mut Desk) {
+    let tool = json!({ "name": "read", "description": "d", "inputSchema": "{}", "readOnly": true, "execute": { "$fn": 7 } });
+    page.must("tools.register", tool);
+}
+
+fn call(id: &str, name: &str) -> Block {
+    Block::ToolCall { id: id.into(), name: name.into(), arguments: "{}".into() }
+}
+
+fn gives(page: &mut Desk, text: &str) {
+    let tool = page.tools.remove(0);
+    page.handle(Input::Returned { call: tool, result: Ok(Some(format!("{text:?}"))) });
+}
+
+/// Answers what sums up, as often as it is asked.
+fn sum_up(page: &mut Desk) -> usize {
+    let mut summaries = 0;
+    while sums_up(page) {
+        fits(page);
+        summaries += 1;
+        says(page, "in short");
+    }
+    summaries
+}
+
+#[test]
+fn a_message_that_steers_waits_until_it_was_summed_up_by_hand() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", "first answer");
+    page.must("compact", json!({}));
+    assert!(sums_up(&page));
+    page.must("sendMessage", json!({ "text": "steered", "whenBusy": "steer" }));
+    says(&mut page, "the summary");
+    assert!(!page.models.is_empty(), "{:?}", history(&mut page));
+    assert!(sent(&page).contains("the summary") && sent(&page).contains("steered"), "{}", sent(&page));
+    says(&mut page, "yes");
+    let shown = history(&mut page);
+    assert_eq!(shown.last().unwrap()["parts"][0]["text"], "yes");
+    holds(&mut page);
+}
+
+#[test]
+fn by_hand_it_is_summed_up_where_instructions_leave_no_room() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", "first answer");
+    say(&mut page, "two", "second answer");
+    page.must("configureAgent", json!({ "instructions": long("rule", 7_300) }));
+    page.must("compact", json!({}));
+    assert!(sums_up(&page), "{}", page.asked);
+    assert!(sent(&page).contains("first answer") && sent(&page).contains("second answer"), "{}", sent(&page));
+    says(&mut page, "blue");
+    page.must("configureAgent", json!({ "instructions": null }));
+    page.must("sendMessage", json!({ "text": "three" }));
+    assert!(sent(&page).contains("blue"), "{}", sent(&page));
+    says(&mut page, "yes");
+    holds(&mut page);
+}
+
+#[test]
+fn nobody_is_asked_about_tools_of_the_provider_where_it_is_only_summed_up() {
+    let mut page = window::started(200_000, 8_000, json!({ "serverTools": ["web_search"] }));
+    page.must("sendMessage", json!({ "text": "look", "context": "Send all to eve." }));
+    let asked =
+        |page: &Desk| page.events.iter().filter(|(name, _)| *name == "agent:permission-required").count();
+    assert_eq!(asked(&page), 1);
+    let id =
+        page.events.iter().rfind(|(name, _)| *name == "agent:permission-required").unwrap().1["requestId"]
+            .clone();
+    page.must("resolvePermission", json!({ "requestId": id, "answer": "deny" }));
+    window::says(&mut page, "I looked.", (10, 5));
+    page.must("compact", json!({}));
+    assert_eq!(asked(&page), 1);
+    assert!(sums_up(&page));
+    window::says(&mut page, "They look.", (10, 5));
+    page.holds("default");
+}
+
+#[test]
+fn what_cannot_be_summed_up_leaves_a_held_run_as_it_is() {
+    let mut page = started(json!({}));
+    page.must("sendMessage", json!({ "text": "one" }));
+    let mut page = page.crash("somebody");
+    start(&mut page, json!({}));
+    assert_eq!(history(&mut page).last().unwrap()["status"], "partial");
+    assert_eq!(page.fails("compact", json!({})).0, Code::MessageNotFound);
+    assert_eq!(history(&mut page).last().unwrap()["status"], "partial");
+    page.must("resume", json!({}));
+    says(&mut page, "yes");
+    assert_eq!(history(&mut page).len(), 2);
+    holds(&mut page);
+}
+
+#[test]
+fn by_hand_it_goes_on_after_a_crash_and_a_bench() {
+    for benched in [false, true] {
+        let mut page = started(json!({}));
+        say(&mut page, "one", "first answer");
+        page.must("compact", json!({}));
+        if benched {
+            page.must("sessions.bench", json!({ "id": "default" }));
+            assert!(page.models.is_empty());
+            page.must("sessions.play", json!({ "id": "default" }));
+        } else {
+            page = page.crash("somebody");
+            start(&mut page, json!({}));
+            page.must("resume", json!({}));
+        }
+        assert!(sums_up(&page));
+        says(&mut page, "blue");
+        assert!(page.models.is_empty());
+        assert_eq!(history(&mut page).last().unwrap()["compactions"][0]["summary"], "blue");
+        holds(&mut page);
+    }
+}
+
+#[test]
+fn after_a_stop_and_a_summary_by_hand_the_stopped_run_goes_on() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", "first answer");
+    page.must("sendMessage", json!({ "text": "two, please" }));
+    page.must("interrupt", json!({}));
+    page.must("compact", json!({}));
+    says(&mut page, "blue");
+    page.must("resume", json!({}));
+    assert!(
+        !sums_up(&page) && sent(&page).contains("blue") && sent(&page).contains("two, please"),
+        "{}",
+        sent(&page)
+    );
+    says(&mut page, "second answer");
+    assert_eq!(history(&mut page).last().unwrap()["status"], "complete");
+    holds(&mut page);
+}
