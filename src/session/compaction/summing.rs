@@ -28,10 +28,12 @@ fn summary_of<'a>(runs: &'a [Run], id: &str) -> Option<&'a Summary> {
     summaries.find(|summary| summary.run.id == id)
 }
 
-/// Whether text from outside has come in a run: by what tools gave, or with its message.
+/// Whether text from outside has come in a run: by what tools gave, or with its messages.
 pub(in crate::session) fn brings_outside(run: &Run) -> bool {
-    let Prompt { trusted, context, files, .. } = &run.prompt;
-    run.outside || (!trusted && (context.is_some() || !files.is_empty()))
+    let brings = |Prompt { trusted, context, files, .. }: &Prompt| {
+        !trusted && (context.is_some() || !files.is_empty())
+    };
+    run.outside || brings(&run.prompt) || run.steered.iter().any(|steered| brings(&steered.prompt))
 }
 
 /// What the model is told of what came before the part that it is still sent.
@@ -215,24 +217,14 @@ pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String 
             here >= before.start && here < until
         };
         if run.prompt.continues.is_none() && is_in(0) {
-            parts.push(said("The person", &short(run.prompt.text.trim(), longest)));
-            parts.extend(
-                run.prompt
-                    .context
-                    .as_deref()
-                    .map(|text| said("The page", &framed(&short(text, longest), Source::External, mark))),
-            );
-            for file in files_among(&run.prompt.files) {
-                parts.push(said("A file of the person", &file.name));
-            }
+            parts.extend(parts_of_prompt(&run.prompt, mark, longest));
         }
-        for (n, turn) in run.turns.iter().enumerate() {
-            for steered in run.steered.iter().filter(|steered| steered.after == n && is_in(n)) {
-                parts.push(said("The person", &short(steered.prompt.text.trim(), longest)));
+        // Behind the last turn is what has entered the run and was never sent.
+        for n in (0..=run.turns.len()).filter(|n| is_in(*n)) {
+            for steered in run.steered.iter().filter(|steered| steered.after == n) {
+                parts.extend(parts_of_prompt(&steered.prompt, mark, longest));
             }
-            if is_in(n) {
-                parts.extend(parts_of(turn, mark, longest));
-            }
+            parts.extend(run.turns.get(n).into_iter().flat_map(|turn| parts_of(turn, mark, longest)));
         }
     }
     let parts = parts.into_iter().filter(|part| !part.is_empty()).list();
@@ -258,6 +250,16 @@ pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String 
 
 fn said(who: &str, text: &str) -> String {
     if text.trim().is_empty() { String::new() } else { [who, ": ", text.trim()].concat() }
+}
+
+/// What came with a message, each part cut before it is framed.
+fn parts_of_prompt(prompt: &Prompt, mark: &str, longest: usize) -> Vec<String> {
+    let mut parts = vec![said("The person", &short(prompt.text.trim(), longest))];
+    if let Some(text) = &prompt.context {
+        parts.push(said("The page", &framed(&short(text, longest), Source::External, mark)));
+    }
+    parts.extend(files_among(&prompt.files).map(|file| said("A file of the person", &file.name)));
+    parts
 }
 
 /// What was said and done in a turn, each part cut before it is framed.
