@@ -173,6 +173,49 @@ fn by_hand_it_goes_on_after_a_crash_and_a_bench() {
 }
 
 #[test]
+fn what_is_told_from_memory_is_told_where_it_was_summed_up_in_between() {
+    let mut page = started(json!({ "memory": true }));
+    page.must("memory.add", json!({ "text": "Lives in Oslo." }));
+    say(&mut page, "one", &long("first", 3_000));
+    assert!(sent(&page).contains("Lives in Oslo."));
+    say(&mut page, "two", &long("second", 2_700));
+    page.must("sendMessage", json!({ "text": "three" }));
+    assert!(sum_up(&mut page) > 0);
+    assert_eq!(sent(&page).matches("Lives in Oslo.").count(), 1, "{}", sent(&page));
+    says(&mut page, "yes");
+    say(&mut page, "four", "yes");
+    assert_eq!(sent(&page).matches("Lives in Oslo.").count(), 1, "{}", sent(&page));
+    holds(&mut page);
+}
+
+#[test]
+fn what_was_told_from_memory_in_a_run_that_was_cut_inside_is_told_again() {
+    let mut page = started(json!({ "memory": true, "maxTurns": 50 }));
+    with_reader(&mut page);
+    page.must("memory.add", json!({ "text": "Lives in Oslo." }));
+    page.must("sendMessage", json!({ "text": "work for long" }));
+    assert!(sent(&page).contains("Lives in Oslo."));
+    let mut summaries = 0;
+    for n in 0..9 {
+        summaries += sum_up(&mut page);
+        answers(
+            &mut page,
+            vec![Block::Text(long("thought", 800)), call(&format!("c{n}"), "read")],
+            StopReason::ToolUse,
+        );
+        gives(&mut page, "short");
+    }
+    summaries += sum_up(&mut page);
+    assert!(summaries > 0);
+    says(&mut page, "done");
+    page.must("sendMessage", json!({ "text": "and now?" }));
+    sum_up(&mut page);
+    assert!(sent(&page).contains("Lives in Oslo."), "{}", sent(&page));
+    says(&mut page, "yes");
+    holds(&mut page);
+}
+
+#[test]
 fn after_a_stop_and_a_summary_by_hand_the_stopped_run_goes_on() {
     let mut page = started(json!({}));
     say(&mut page, "one", "first answer");
