@@ -74,7 +74,7 @@ impl Memories {
         self.asked.get(run).map(|knows| !knows)
     }
 
-    /// A run has begun to work.
+    /// A run has begun to work, or what it was told with was summed up.
     pub fn forget_run(&mut self, run: &str) {
         self.asked.remove(run);
     }
@@ -254,7 +254,8 @@ impl Memories {
         let Some(begun) = folded.run(run) else { return };
         let text = begun.prompt.text.clone();
         // What was told before a summary is not sent any more.
-        let start = Window::of(&folded.runs).start.run;
+        let start = Window::of(&folded.runs).start;
+        let start = start.run + usize::from(start.turns > 0);
         let told = folded.runs.iter().skip(start).flat_map(|run| &run.reminded).cloned().list();
         let known = |memory: &Memory| told.iter().any(|(id, text)| *id == memory.id && *text == memory.text);
         let now = core.now;

@@ -48,6 +48,8 @@ mod cases {
     pub mod compaction;
     /// What every codec must make of what a model says.
     mod conformance;
+    /// Where a conversation is cut, and what must not be lost there.
+    mod cut;
     /// Rows that are damaged, and what can be done about it.
     pub mod damage;
     /// What was written down of an answer that streamed.

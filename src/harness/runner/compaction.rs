@@ -131,6 +131,9 @@ impl Runner {
         }
         let Some(fill) = self.fill(core, &config, session, run) else { return First::Call };
         if asked {
+            // What leaves the conversation no room is not sent with what sums up.
+            let usable = fill.usable.filter(|usable| *usable >= LEAST);
+            let fill = Fill { usable, ..fill };
             return self.compact(core, &config, session, run, CompactReason::Asked, fill);
         }
         let (Some(usable), Some(Compaction { at, .. })) = (fill.usable, &config.compaction) else {
@@ -254,17 +257,27 @@ impl Runner {
         // What costs more than its bytes say costs as much in the part that stays.
         let part = u128::from(keep) * summing::size_of(runs, &kept) as u128 / u128::from(fill.used.max(1));
         let part = usize::try_from(part).unwrap_or(usize::MAX);
-        let mut place = summing::cut(runs, &kept, bytes(keep).min(part));
+        let part = bytes(keep).min(part);
+        // What the model has not read yet would only be asked for again.
+        let mut place = summing::cut(runs, &kept, part, true);
+        if reason != CompactReason::Window || fill.used > usable {
+            place = place.or_else(|| summing::cut(runs, &kept, part, false));
+        }
         if reason == CompactReason::Asked {
             // However short it is.
-            place = place.or_else(|| summing::cut(runs, &kept, 0));
+            place = place.or_else(|| summing::cut(runs, &kept, 0, false));
+        }
+        let measure = transcript.measure();
+        if reason == CompactReason::Refused && measure.tokens_of(measure.told) > usable / 2 {
+            // Nothing was said since the last summary, which may be of a larger window.
+            place = place.or(Some(kept.start));
         }
         let Some(place) = place else { return First::Call };
         let Some(until) = compaction::until(runs, place) else { return First::Call };
         let turns = until.turns as u64;
         let (used, window) = (fill.all, fill.window);
         if reason == CompactReason::Window {
-            let saved = transcript.measure().tokens_of(summing::saved_until(runs, &kept, place));
+            let saved = measure.tokens_of(summing::saved_until(runs, &kept, place));
             if (fill.used - saved.min(fill.used)) * 100 <= usable * options.at * ENOUGH / 100 && saved > 0 {
                 let entry = Entry::Shortened { until: until.run, turns, used, window };
                 self.append(core, session, Some(run), &entry);

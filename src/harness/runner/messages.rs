@@ -262,15 +262,15 @@ impl Runner {
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
         self.may_prompt(core, session, "-", false)?;
-        self.make_room(core, session)?;
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let has_answers = Window::of(&folded.runs).has_answers(&folded.runs);
-        let Some(last) = folded.runs.last().filter(|_| has_answers) else {
+        let Some(last) = folded.runs.last().filter(|_| has_answers).map(|last| last.id.clone()) else {
             return Err(nothing_to_sum_up());
         };
+        self.make_room(core, session)?;
         let instructions = args.text("instructions").map(|text| core.secrets.scrubbed(text.into()));
         let compacts = Object::new().maybe_text("instructions", instructions.as_deref()).done();
-        let entry = goes_on(fresh, last.id.clone(), Some(compacts), Like::default());
+        let entry = goes_on(fresh, last, Some(compacts), Like::default());
         self.begin_run(core, id, session, &["run_", fresh].concat(), &entry);
         Ok(())
     }

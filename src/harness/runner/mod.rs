@@ -368,6 +368,11 @@ impl Runner {
                 if core.current(session).is_none() {
                     core.outbox.strictly();
                 }
+                let sums_up = |top: &&Run| top.summaries.last().is_some_and(|summary| summary.run.id == run);
+                if let Some(top) = core.current(session).filter(sums_up) {
+                    // What was told before it is not sent any more.
+                    self.memories.forget_run(&top.id);
+                }
                 if let Some(slot) = core.sessions.get_mut(session) {
                     slot.transcripts.remove(run);
                     // Files of a request that nobody could read are not sent again.
@@ -744,21 +749,25 @@ impl Runner {
         }
     }
 
-    /// Whether a run has to wait for what it is told from memory. It asks once, before its model is called first.
+    /// Whether a run has to wait for what it is told from memory. It asks before its model is called first, and again where
+    /// the conversation was summed up since, and its model has not answered.
     fn must_remember(&mut self, core: &mut Core, session: &str, run: &str) -> bool {
         let Some(memory) = &self.setup.config.memory else { return false };
         let Some(begun) = core.run(session, run) else { return false };
-        if !begun.turns.is_empty() {
+        let summed_up = begun.has_forgotten();
+        if !begun.turns.is_empty() && !summed_up {
             self.memories.forget_run(run);
             return false;
         }
-        if !begun.reminded.is_empty() || begun.prompt.continues.is_some() || begun.works_for_another() {
+        let knows = !begun.reminded.is_empty() && !summed_up;
+        if knows || begun.prompt.continues.is_some() || begun.works_for_another() {
             return false;
         }
+        let limit = memory.limit.saturating_sub(begun.reminded.len());
         match self.memories.waits(run) {
             Some(waits) => waits,
             None => {
-                self.memories.remind(core, session, run, memory.limit, memory.shelf);
+                self.memories.remind(core, session, run, limit, memory.shelf);
                 true
             }
         }

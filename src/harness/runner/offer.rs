@@ -93,7 +93,8 @@ impl Runner {
     /// What has to come before a run's model is called, where that would offer tools of its provider.
     pub(super) fn before_offer(&mut self, core: &mut Core, session: &str, run: &str) -> First {
         let Some(folded) = core.session(session) else { return First::Call };
-        let Some(asking) = folded.run(run).filter(|run| !run.summarizes) else { return First::Call };
+        let calls = |run: &&Run| !run.summarizes && run.prompt.compacts.is_none();
+        let Some(asking) = folded.run(run).filter(calls) else { return First::Call };
         let Ok(config) = self.setup.config_with(folded.overrides_of(asking).as_ref()) else {
             return First::Call;
         };

@@ -167,7 +167,7 @@ impl Run {
             OfRun::Marked { outside } => {
                 (self.outside, self.acted) = (true, self.acted || outside.has_acted())
             }
-            OfRun::Reminded { memories } => self.reminded = told(memories)?,
+            OfRun::Reminded { memories } => self.reminded.extend(told(memories)?),
             // It begins a run, which takes it up.
             OfRun::Compacting { .. } => return None,
             OfRun::Shortened { until, turns, .. } => {

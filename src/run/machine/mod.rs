@@ -697,6 +697,12 @@ impl Run {
         self.summaries.last().map(|summary| &summary.run).filter(|run| run.ended.is_none())
     }
 
+    /// Whether what was said before it was just summed up, and its model has not said anything yet.
+    pub fn has_forgotten(&self) -> bool {
+        let just = |summary: &Summary| summary.is_whole() && summary.after == self.turns.len();
+        self.summaries.last().is_some_and(just) && !self.turns.iter().any(Turn::answered)
+    }
+
     /// The run and those that work for it now.
     pub fn parts(&self) -> Vec<&Run> {
         let mut parts = vec![self];

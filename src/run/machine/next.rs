@@ -100,13 +100,14 @@ impl Run {
     }
 
     /// Whether a message may enter it: one for each model call, where another can be made, and not in the middle of what
-    /// its provider has only paused.
+    /// its provider has only paused. What only has the conversation summed up answers nobody.
     fn can_be_steered(&self, rules: &Rules<'_>) -> bool {
         let whole = self.turns.iter().rev().find_map(|turn| match &turn.said {
             Said::Whole { stop, .. } => Some(stop),
             _ => None,
         });
         rules.steering.is_some()
+            && self.prompt.compacts.is_none()
             && !self.is_steered()
             && (self.turns.len() as u64) < rules.max_turns
             && whole != Some(&StopReason::Pause)

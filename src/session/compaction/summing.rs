@@ -8,7 +8,7 @@ use super::{CUT, Conversation, Place, Window, bytes_of, bytes_of_prompt, bytes_o
 use super::{head, place_of, short, stand_in};
 use crate::find;
 use crate::list::Listed;
-use crate::model::Block;
+use crate::model::{Block, StopReason};
 use crate::prompt::{framed, served};
 use crate::run::{CallState, Prompt, Run, Said, Summary, Turn};
 use crate::session::files_among;
@@ -28,10 +28,12 @@ fn summary_of<'a>(runs: &'a [Run], id: &str) -> Option<&'a Summary> {
     summaries.find(|summary| summary.run.id == id)
 }
 
-/// Whether text from outside has come in a run: by what tools gave, or with its message.
+/// Whether text from outside has come in a run: by what tools gave, or with its messages.
 pub(in crate::session) fn brings_outside(run: &Run) -> bool {
-    let Prompt { trusted, context, files, .. } = &run.prompt;
-    run.outside || (!trusted && (context.is_some() || !files.is_empty()))
+    let brings = |Prompt { trusted, context, files, .. }: &Prompt| {
+        !trusted && (context.is_some() || !files.is_empty())
+    };
+    run.outside || brings(&run.prompt) || run.steered.iter().any(|steered| brings(&steered.prompt))
 }
 
 /// What the model is told of what came before the part that it is still sent.
@@ -148,6 +150,7 @@ pub fn size_of(runs: &[Run], kept: &Window) -> usize {
     for (at, run) in runs.iter().enumerate().skip(kept.start.run) {
         let first = if at == kept.start.run { kept.start.turns } else { 0 };
         size += if first == 0 { bytes_of_prompt(&run.prompt) } else { 0 };
+        size += (first..=run.turns.len()).map(|turns| size_of_entered(run, turns)).sum::<usize>();
         for (n, turn) in run.turns.iter().enumerate().skip(first) {
             size += size_of_turn(turn, kept.has_shortened(at, n));
         }
@@ -155,50 +158,92 @@ pub fn size_of(runs: &[Run], kept: &Window) -> usize {
     size
 }
 
+/// The same of what has entered a run behind so many of its turns.
+fn size_of_entered(run: &Run, turns: usize) -> usize {
+    let entered = run.steered.iter().filter(|steered| steered.after == turns);
+    entered.map(|steered| bytes_of_prompt(&steered.prompt)).sum()
+}
+
 fn size_of_turn(turn: &Turn, shortened: bool) -> usize {
     bytes_of(turn.said.blocks()) + bytes_of_results(turn, shortened)
 }
 
+/// Whether its provider has only paused: what it says next is the rest of this.
+fn is_paused(turn: &Turn) -> bool {
+    matches!(&turn.said, Said::Whole { stop: StopReason::Pause, .. })
+}
+
+/// Whether the model has to go on with it: it has not read what its tools gave, or has to mend its answer.
+fn is_open(turn: &Turn) -> bool {
+    !turn.calls.is_empty() || turn.sent_back.is_some() || is_paused(turn)
+}
+
 /// Where the part begins that stays word for word: as many of the newest turns as have at most so many bytes. Of the run
-/// that asks for it the message stays, before the model has said anything to it. `None`: there is nothing before it.
-pub fn cut(runs: &[Run], kept: &Window, keep: usize) -> Option<Place> {
+/// that asks for it the message stays, before the model has said anything to it. `spares`: so does the turn that it has to
+/// go on with, however long it is. `None`: there is nothing before it.
+pub fn cut(runs: &[Run], kept: &Window, keep: usize, spares: bool) -> Option<Place> {
     let mut size = 0;
     let mut place = None;
+    // Whether the model has said something behind here.
+    let mut said = false;
     'all: for (at, run) in runs.iter().enumerate().skip(kept.start.run).rev() {
         let first = if at == kept.start.run { kept.start.turns } else { 0 };
+        if !run.turns.is_empty() {
+            size += size_of_entered(run, run.turns.len());
+        }
         for (n, turn) in run.turns.iter().enumerate().skip(first).rev() {
             // What is to be asked again is not there yet.
             if matches!(turn.said, Said::Whole { .. }) {
-                place = place.or(Some(Place { run: at, turns: n + 1 }));
+                let goes_on = if said { is_paused(turn) } else { spares && is_open(turn) };
+                if !goes_on {
+                    place = place.or(Some(Place { run: at, turns: n + 1 }));
+                }
+                said = true;
                 size += size_of_turn(turn, kept.has_shortened(at, n));
             }
             if size > keep && place.is_some() {
                 break 'all;
             }
-            if n > 0 {
+            let Some(before) = n.checked_sub(1).and_then(|before| run.turns.get(before)) else { break };
+            size += size_of_entered(run, n);
+            let has_room = if place.is_some() { size <= keep } else { said };
+            if has_room && !is_paused(before) {
                 place = Some(Place { run: at, turns: n });
             }
         }
         if first > 0 {
             break;
         }
-        size += bytes_of_prompt(&run.prompt);
+        size += bytes_of_prompt(&run.prompt) + size_of_entered(run, 0);
         // A message to which nothing was said yet stays, however long it is.
         if size > keep && place.is_some() {
             break;
         }
-        if run.prompt.compacts.is_none() {
+        // What only goes on with the run before it has no message of its own: that is before it, and waits for an answer.
+        let has_own = run.prompt.continues.is_none() || (!spares && run.prompt.compacts.is_none());
+        if has_own || said || place.is_some() {
             place = Some(Place { run: at, turns: 0 });
         }
     }
     // What is behind a message and its answers begins with the next message.
-    let place = place.map(|place| match runs.get(place.run) {
-        Some(run) if run.ended.is_some() && place.turns == run.turns.len() && place.run + 1 < runs.len() => {
+    let is_behind = |place: &Place| place.turns > 0 && place.run + 1 < runs.len();
+    let place = place.map(|place| match runs.get(place.run).filter(|_| is_behind(&place)) {
+        Some(run) if run.ended.is_some() && place.turns == run.turns.len() => {
             Place { run: place.run + 1, turns: 0 }
         }
         _ => place,
     });
-    place.filter(|place| *place > kept.start)
+    place.filter(|place| has_words(runs, kept.start, *place))
+}
+
+/// Whether anything was said between two places.
+fn has_words(runs: &[Run], start: Place, end: Place) -> bool {
+    runs.iter().enumerate().take(end.run + 1).skip(start.run).any(|(at, run)| {
+        let is_in = |turns: usize| (start..end).contains(&Place { run: at, turns });
+        (run.prompt.continues.is_none() && is_in(0))
+            || (0..run.turns.len()).any(is_in)
+            || run.steered.iter().any(|steered| is_in(steered.after))
+    })
 }
 
 /// What a model is sent that sums up a conversation, from the part that is still sent to a place in it, in at most so many
@@ -215,24 +260,14 @@ pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String 
             here >= before.start && here < until
         };
         if run.prompt.continues.is_none() && is_in(0) {
-            parts.push(said("The person", &short(run.prompt.text.trim(), longest)));
-            parts.extend(
-                run.prompt
-                    .context
-                    .as_deref()
-                    .map(|text| said("The page", &framed(&short(text, longest), Source::External, mark))),
-            );
-            for file in files_among(&run.prompt.files) {
-                parts.push(said("A file of the person", &file.name));
-            }
+            parts.extend(parts_of_prompt(&run.prompt, mark, longest));
         }
-        for (n, turn) in run.turns.iter().enumerate() {
-            for steered in run.steered.iter().filter(|steered| steered.after == n && is_in(n)) {
-                parts.push(said("The person", &short(steered.prompt.text.trim(), longest)));
+        // Behind the last turn is what has entered the run and was never sent.
+        for n in (0..=run.turns.len()).filter(|n| is_in(*n)) {
+            for steered in run.steered.iter().filter(|steered| steered.after == n) {
+                parts.extend(parts_of_prompt(&steered.prompt, mark, longest));
             }
-            if is_in(n) {
-                parts.extend(parts_of(turn, mark, longest));
-            }
+            parts.extend(run.turns.get(n).into_iter().flat_map(|turn| parts_of(turn, mark, longest)));
         }
     }
     let parts = parts.into_iter().filter(|part| !part.is_empty()).list();
@@ -258,6 +293,16 @@ pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String 
 
 fn said(who: &str, text: &str) -> String {
     if text.trim().is_empty() { String::new() } else { [who, ": ", text.trim()].concat() }
+}
+
+/// What came with a message, each part cut before it is framed.
+fn parts_of_prompt(prompt: &Prompt, mark: &str, longest: usize) -> Vec<String> {
+    let mut parts = vec![said("The person", &short(prompt.text.trim(), longest))];
+    if let Some(text) = &prompt.context {
+        parts.push(said("The page", &framed(&short(text, longest), Source::External, mark)));
+    }
+    parts.extend(files_among(&prompt.files).map(|file| said("A file of the person", &file.name)));
+    parts
 }
 
 /// What was said and done in a turn, each part cut before it is framed.
