@@ -156,7 +156,7 @@ impl Runner {
     /// Makes a conversation shorter whose request was refused as too long. [`First::Call`]: that is the end of its run.
     pub(super) fn after_refusal(&mut self, core: &mut Core, session: &str, run: &str) -> First {
         let Some((config, asking)) = self.config_of(core, session, run) else { return First::Call };
-        if asking.summarizes || config.compaction.is_none() && !asking.compacts || asking.tries > TRIES {
+        if asking.summarizes || config.compaction.is_none() && !asking.compacts || asking.tries >= TRIES {
             return First::Call;
         }
         if self.help != Help::Here {

@@ -253,6 +253,8 @@ fn where_nothing_helps_the_run_fails_and_the_conversation_is_as_before() {
         refused += 1;
         assert!(refused < 20);
     }
+    // The request itself, and what three summaries were to be made of.
+    assert_eq!(refused, 4);
     let last = history(&mut page).last().unwrap().clone();
     assert_eq!((&last["status"], &last["error"]["code"]), (&json!("failed"), &json!("context_length")));
     say(&mut page, "four", "yes");
