@@ -184,7 +184,7 @@ impl Memories {
 
     fn exchange(&mut self, core: &mut Core, job: Job, commit: Option<Commit>) {
         let Some(book) = self.book(&job) else { return };
-        let (id, reads) = (core.outbox.read_key(), vec![book.news()]);
+        let (id, reads) = (core.outbox.read_key(), book.news());
         core.outbox.act(Action::Exchange { id, shelf: job.shelf, commit, reads });
         self.under_way = Some((id, job));
     }
@@ -211,7 +211,7 @@ impl Memories {
         match result {
             Ok(rows) => {
                 let Some(book) = self.book(&job) else { return };
-                rows.iter().for_each(|rows| book.take(rows));
+                book.take(&rows);
                 let damaged = book.damaged();
                 if damaged > 0 && !std::mem::replace(&mut self.told, true) {
                     let message = format!("{damaged} memories are not what was written, and are left out");

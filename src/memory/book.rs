@@ -1,10 +1,10 @@
 //! The memories of one operator, as their rows have them.
 //!
 //! Decides what a row means for those before it: each change is a new row with the next number, and takes the place of the
-//! row of before. Promises: what was written since is read by one range of numbers, so two tabs never overwrite each other.
-//! A row that is not what was written hides no other. Leaves to others: reading, committing, and what is wanted (`op`).
+//! row of before. Promises: what was written since is read by one range of numbers. A commit goes by the last number that was
+//! ever given, which has a row of its own, so two tabs never overwrite each other. A row that is not what was written hides no other. Leaves to others: reading, committing, and what is wanted (`op`).
 
-use super::{Memory, Place, Row, shelf};
+use super::{Memory, Place, Row, last, shelf};
 use crate::find;
 use crate::list::Listed;
 use crate::maps::Named;
@@ -17,6 +17,8 @@ pub struct Book {
     owner: String,
     /// The number of the last change; 0: there was none.
     rev: u64,
+    /// What the row says that has it.
+    last: Option<String>,
     /// With the number of its row.
     memories: Named<(u64, Memory)>,
     search: Index,
@@ -38,13 +40,17 @@ impl Book {
     }
 
     /// What has to be read to know what was written since.
-    pub fn news(&self) -> Read {
-        Read::all(Table::Meta, shelf(&self.owner)).within(Some(self.rev + 1), None)
+    pub fn news(&self) -> Vec<Read> {
+        let since = Read::all(Table::Meta, shelf(&self.owner)).within(Some(self.rev + 1), None);
+        vec![since, Read::all(Table::Meta, last(&self.owner))]
     }
 
-    /// Takes over rows of [`news`](Book::news).
-    pub fn take(&mut self, rows: &Rows) {
-        for (key, row) in rows {
+    /// Takes over what was read by [`news`](Book::news).
+    pub fn take(&mut self, news: &[Rows]) {
+        self.last = news.get(1).and_then(|rows| rows.first()).map(|(_, row)| row.clone());
+        // The row of the last change may be gone: its memory is forgotten by no other, but its number is never given again.
+        self.rev = self.rev.max(self.last.as_deref().and_then(|rev| rev.parse().ok()).unwrap_or(0));
+        for (key, row) in news.iter().flatten() {
             let Some(Part::Number(rev)) = key.get(2) else { continue };
             self.rev = self.rev.max(*rev);
             match Row::read(&Place { owner: &self.owner, rev: *rev }, row) {
@@ -152,9 +158,11 @@ impl Book {
         };
         changed.iter().for_each(|memory| put(&memory.id, &|place| memory.to_row(place)));
         gone.iter().for_each(|id| put(id, &|place| Memory::gone(id, place)));
-        // Who has taken this number was quicker: then this is worked out again.
-        let next = Expect { table: Table::Meta, key: place(self.rev + 1).key(), value: None };
-        Commit { expect: vec![next], writes, durability }
+        let key = last(&self.owner);
+        writes.push(Write::Put { table: Table::Meta, key: key.clone(), value: rev.to_string() });
+        // Who has written since was quicker: then this is worked out again.
+        let expected = Expect { table: Table::Meta, key, value: self.last.clone() };
+        Commit { expect: vec![expected], writes, durability }
     }
 }
 

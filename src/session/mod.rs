@@ -487,6 +487,13 @@ impl Session {
         self.all_runs().flat_map(files_of).chain(self.queued_files())
     }
 
+    /// Those that a model is sent with so many of its runs, and those of what waits: what was summed up is not sent any more.
+    pub fn files_sent(&self, kept: usize) -> impl Iterator<Item = &File> {
+        let runs = self.runs.get(..kept).unwrap_or(&self.runs);
+        let start = compaction::Window::of(runs).start.run;
+        runs.iter().skip(start).flat_map(files_of).chain(self.queued_files())
+    }
+
     /// The number of the entry by which it came from a file, or is a copy of what did; 0: there is none.
     pub fn imported_at(&self) -> u64 {
         self.imported_at

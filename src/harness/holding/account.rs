@@ -22,6 +22,16 @@ impl Holding {
         reads.give_to_account(core, &skills, true);
     }
 
+    /// Whether the start that is under way gives skills to all workspaces.
+    fn gives_to_account(&self) -> bool {
+        match self.start.as_ref().map(|start| &start.aim) {
+            Some(Aim::Run { config, .. }) => {
+                config.skills.iter().any(|skill| skill.scope == prompt::Scope::Account)
+            }
+            _ => false,
+        }
+    }
+
     /// The account's skills have come.
     pub(in crate::harness) fn account_read(
         &mut self,
@@ -34,9 +44,17 @@ impl Holding {
         let Some(After::Account { starting }) = reads.under_way.remove(read) else { return };
         match result {
             Ok(rows) => runner.setup.account = prompt::from_rows(rows.iter().map(String::as_str)),
-            Err(error) if starting => return self.fail(core, runner, reads, error.info()),
-            // It was another configuration of a running agent: what it gives is tried again at the next start.
-            Err(error) => return core.tell_error(&error.info()),
+            Err(error) if starting && self.gives_to_account() => {
+                return self.fail(core, runner, reads, error.info());
+            }
+            // The agent works without what others give. What another configuration of a running agent gives is tried again at
+            // the next start.
+            Err(error) => {
+                core.tell_error(&error.info());
+                if !starting {
+                    return;
+                }
+            }
         }
         if starting {
             self.look_around(core, reads);

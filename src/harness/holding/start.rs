@@ -150,7 +150,9 @@ impl Holding {
         }
         self.stopped = stopped_until(first(3).as_deref());
         let stored = first(1);
-        let before = stored.as_deref().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let number = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        // A row that is lost takes no number back: others have it too.
+        let before = number(stored.clone()).max(number(first(4)));
         if let Aim::Run { over: Some(Over { epoch: Some(epoch) }), .. } = start.aim
             && self.stopped >= if epoch == 0 { before } else { epoch }
         {
@@ -159,7 +161,7 @@ impl Holding {
         }
         start.tasks_have_rows = stored.is_some() && first(4) == stored;
         start.stored_epoch = stored;
-        core.epoch = before + 1;
+        core.epoch = before.max(self.stopped) + 1;
         let expected = outbox::expect(Table::Meta, vec!["epoch".into()], start.stored_epoch.clone());
         let put = |key: &str, value: String| Write::Put { table: Table::Meta, key: vec![key.into()], value };
         let writes = vec![

@@ -17,7 +17,7 @@ use crate::model::{Block, File, FileKind, Peer};
 use crate::ports::{Table, Write};
 use crate::protocol::{Args, Members};
 use crate::rooms::{Room, enter};
-use crate::session::{Session, files_of};
+use crate::session::Session;
 use crate::tools::ToolText;
 use serde_json::Value;
 
@@ -146,9 +146,8 @@ impl Runner {
     ) -> Result<Vec<Block>, ErrorInfo> {
         enter(Room::Past);
         let mut files = files(args)?;
-        let runs = core.session(session).and_then(|session| session.runs.get(..kept)).unwrap_or_default();
-        let waiting = core.session(session).into_iter().flat_map(Session::queued_files);
-        let had: u64 = runs.iter().flat_map(files_of).chain(waiting).map(|file| file.size).sum();
+        let had = core.session(session).into_iter().flat_map(|session| session.files_sent(kept));
+        let had: u64 = had.map(|file| file.size).sum();
         let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
         if !files.is_empty() {
             fits(sum, "the files of a conversation")?;
@@ -183,7 +182,8 @@ impl Runner {
             let error = ErrorInfo::new(Code::ToolFailed, "the tool gave files, which only a run keeps");
             return Err(error.hint("let the agent call it, or call the function itself"));
         };
-        let had = core.session(&of.session).into_iter().flat_map(Session::files);
+        let had =
+            core.session(&of.session).into_iter().flat_map(|session| session.files_sent(session.runs.len()));
         let sum = had.chain(files).fold(0_u64, |sum, file| sum.saturating_add(file.size));
         fits(sum, "the files of a conversation").map(|()| Some(of))
     }

@@ -416,3 +416,26 @@ fn a_session_that_is_taken_by_its_next_message_goes_on_from_there_too() {
     assert_eq!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len(), 266);
     page.holds("a");
 }
+
+#[test]
+fn files_before_a_summary_leave_room_for_others() {
+    let file = |n: usize| json!([{ "id": format!("{n:064}"), "mediaType": "image/png", "size": 3_900_000 }]);
+    let mut rng = Rng::with_seed(1);
+    let mut page = Desk::of("somebody");
+    begin(&mut page);
+    for n in 0..6 {
+        page.must("sendMessage", json!({ "text": "look", "files": file(n) }));
+        goes_through(&mut page, &mut rng, n);
+    }
+    let more = json!({ "text": "look at this", "files": file(9) });
+    for n in 0..100 {
+        talk(&mut page, &mut rng, n);
+    }
+    assert_eq!(page.sent.matches("image/png").count(), 0);
+    // Whether it has all runs at hand or goes on from its window.
+    for _ in 0..2 {
+        page.must("sendMessage", more.clone());
+        goes_through(&mut page, &mut rng, 999);
+        page = again(page);
+    }
+}

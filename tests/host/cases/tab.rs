@@ -4,6 +4,7 @@
 use crate::support::desk::Desk;
 use lodger::error::Code;
 use lodger::harness::{By, Harness};
+use lodger::ports::{Commit, Table, Write};
 use serde_json::{Value, json};
 
 fn config() -> Value {
@@ -175,4 +176,44 @@ fn a_command_of_another_tab_is_judged_by_who_works_there() {
 
 fn nobody_there() -> By {
     Harness::by_another(&Value::Null).unwrap()
+}
+
+#[test]
+fn a_lost_number_of_the_last_start_takes_none_back() {
+    let mut page = Desk::started("ann");
+    for _ in 0..3 {
+        page.must("stopAgent", json!({}));
+        page.start();
+    }
+    for lost in [&["epoch"][..], &["epoch", "tasks"]] {
+        let mut dead = page.crash("ann");
+        let write = |key: &&str| Write::DeletePrefix { table: Table::Meta, prefix: vec![(*key).into()] };
+        let writes = lost.iter().map(write).collect();
+        dead.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+        dead.start();
+        dead.must("sendMessage", json!({ "text": "three" }));
+        // Its page dies, and another goes on with what it has left.
+        let mut next = dead.crash("ann");
+        let after: u64 = next.stored(Table::Meta, "epoch")[0].parse().unwrap();
+        next.must("standIn", json!({ "config": config(), "after": after }));
+        page = next;
+    }
+}
+
+#[test]
+fn an_account_that_cannot_be_opened_stops_only_who_gives_something_to_it() {
+    let mut page = Desk::of("ann");
+    page.account_fails = true;
+    page.start();
+    let told = |page: &Desk| {
+        page.events.iter().filter(|(_, detail)| detail["code"] == "storage_unavailable").count()
+    };
+    assert_eq!(told(&page), 1);
+    page.must("sendMessage", json!({ "text": "hello" }));
+    let mut page = page.crash("ann");
+    page.account_fails = true;
+    let mut gives = config();
+    gives["skills"] =
+        json!([{ "name": "greet", "description": "Greets.", "template": "Hello.", "scope": "account" }]);
+    assert_eq!(page.fails("startAgent", gives).0, Code::StorageUnavailable);
 }

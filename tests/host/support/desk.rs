@@ -59,6 +59,8 @@ pub struct Desk {
     pub account: MemoryStore,
     /// Whether memories can be read and written.
     pub remembers: bool,
+    /// Whether what all workspaces share cannot be opened.
+    pub account_fails: bool,
 }
 
 impl Desk {
@@ -94,6 +96,7 @@ impl Desk {
             late: None,
             account: MemoryStore::new(),
             remembers: true,
+            account_fails: false,
         }
     }
 
@@ -165,7 +168,11 @@ impl Desk {
                     self.locks.push(if stopped { "unlock, stopped" } else { "unlock" });
                 }
                 Action::Account { id, .. } => {
-                    self.harness.handle(self.now, Input::Account { read: id, result: Ok(vec![]) });
+                    let result = match self.account_fails {
+                        true => Err(StoreError::Unavailable("it is damaged".into())),
+                        false => Ok(vec![]),
+                    };
+                    self.harness.handle(self.now, Input::Account { read: id, result });
                 }
                 Action::Commit { id, commit } => {
                     let result = self.store.commit(&commit);
