@@ -27,7 +27,7 @@ const LATER: [(&str, usize); 32] = [
     ("chat", 6_220),
     ("gemini", 4_970),
     ("compaction", 6_400),
-    ("memory", 13_050),
+    ("memory", 13_200),
     ("more", 19_940),
     ("pages", 25_600),
     ("past", 101_400),
