@@ -48,7 +48,7 @@ impl Book {
     /// Takes over what was read by [`news`](Book::news).
     pub fn take(&mut self, news: &[Rows]) {
         self.last = news.get(1).and_then(|rows| rows.first()).map(|(_, row)| row.clone());
-        // The row of the last change may be gone: its memory is forgotten by no other, but its number is never given again.
+        // The row with this number may be gone, because a later change took it away. The number is not given again.
         self.rev = self.rev.max(self.last.as_deref().and_then(|rev| rev.parse().ok()).unwrap_or(0));
         for (key, row) in news.iter().flatten() {
             let Some(Part::Number(rev)) = key.get(2) else { continue };
