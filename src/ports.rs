@@ -26,8 +26,8 @@ pub const MAX_DELAY_MS: Millis = i32::MAX as Millis;
 pub enum Table {
     /// Single values: `format`, `epoch`, `holder`, `pages_rev`, `lost`, `tasks`. And whose a run is, under `["run", id]`, and
     /// the tasks without a session that are not over, under `["task", session]`. And that a session is there, under
-    /// `["session", id]`. And memories, under `["memory", operator, n]`, with the
-    /// last `n` under `["memory", operator, "last"]`.
+    /// `["session", id]`. And memories, under `["memory", operator, n]`, with the last
+    /// `n` under `["memory", operator, "last"]`.
     Meta,
     /// Journal rows under `[session, seq]`; packs of them and a checkpoint, as [`pack`](crate::journal::pack) has it.
     Entries,

@@ -10,26 +10,28 @@ use crate::harness::holding::start::Aim;
 use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
 use crate::ports::StoreError;
-use crate::prompt;
+use crate::prompt::{self, Scope, Skill};
 
 impl Holding {
     /// The same for a start that has the workspace.
     pub(in crate::harness) fn start_with_account(&mut self, core: &mut Core, reads: &mut Reads) {
-        let skills = match self.start.as_ref().map(|start| &start.aim) {
-            Some(Aim::Run { config, .. }) => config.skills.clone(),
-            _ => return self.look_around(core, reads),
-        };
-        reads.give_to_account(core, &skills, true);
+        match self.skills() {
+            Some(skills) => reads.give_to_account(core, skills, true),
+            None => self.look_around(core, reads),
+        }
+    }
+
+    /// Those of the start that is under way. `None`: it runs no agent.
+    fn skills(&self) -> Option<&[Skill]> {
+        match &self.start.as_ref()?.aim {
+            Aim::Run { config, .. } => Some(&config.skills),
+            _ => None,
+        }
     }
 
     /// Whether the start that is under way gives skills to all workspaces.
     fn gives_to_account(&self) -> bool {
-        match self.start.as_ref().map(|start| &start.aim) {
-            Some(Aim::Run { config, .. }) => {
-                config.skills.iter().any(|skill| skill.scope == prompt::Scope::Account)
-            }
-            _ => false,
-        }
+        self.skills().is_some_and(|skills| skills.iter().any(|skill| skill.scope == Scope::Account))
     }
 
     /// The account's skills have come.

@@ -51,7 +51,8 @@ impl Runner {
         let asking = core.run(session, run);
         // It asks for a summary, which is a run of its own: the conversation itself is not sent on.
         if asking.is_some_and(|run| run.prompt.compacts.is_some()) {
-            return Err(if self.help == Help::Here { nothing_to_sum_up() } else { no_help() });
+            self.helped()?;
+            return Err(nothing_to_sum_up());
         }
         let on = asking.and_then(|run| run.on.clone());
         let on = on.as_deref();
@@ -77,6 +78,14 @@ impl Runner {
         Ok((request, settings.form.as_ref().and_then(Form::tool).map(String::from)))
     }
 
+    /// Fails where the room is away that makes conversations shorter.
+    fn helped(&self) -> Result<(), ErrorInfo> {
+        match self.help {
+            Help::Here => Ok(()),
+            _ => Err(ErrorInfo::absent("what makes a conversation shorter did not load")),
+        }
+    }
+
     /// The question that goes on with a session's conversation, as `peer` reads it.
     pub(super) fn question<'a>(
         &self,
@@ -95,12 +104,8 @@ impl Runner {
         let AtHand { session, transcripts, .. } = core.sessions.get_mut(session).ok_or_else(gone)?;
         peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
-        let helped = || match self.help {
-            Help::Here => Ok(()),
-            _ => Err(no_help()),
-        };
         if asking.summarizes {
-            helped()?;
+            self.helped()?;
             let asked = summary_question(config, session, transcripts, run, peer);
             return asked.ok_or_else(gone);
         }
@@ -129,7 +134,7 @@ impl Runner {
         let (key, of) = (key_of(asking), conversation_of(session, run));
         if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session, of.runs)) {
             if Window::of(of.runs).summary.is_some() {
-                helped()?;
+                self.helped()?;
             }
             let mut transcript = Transcript::new(peer, session, of);
             if let Some(before) = transcripts.remove(key) {
@@ -214,11 +219,6 @@ const FORM: [&str; 25] = [
     "tools",
     "web_search_options",
 ];
-
-/// The room is away that makes conversations shorter.
-fn no_help() -> ErrorInfo {
-    ErrorInfo::absent("what makes a conversation shorter did not load")
-}
 
 /// A summary is asked for, and the model has said nothing since the last one.
 pub(super) fn nothing_to_sum_up() -> ErrorInfo {

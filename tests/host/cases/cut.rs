@@ -80,7 +80,7 @@ fn a_result_that_has_no_room_is_left_out() {
     sum_up(&mut page);
     fits(&page);
     says(&mut page, "It is too long.");
-    // The same where nobody knows the window.
+    // So it is where the window is unknown.
     let mut page = started(json!({ "models": {} }));
     with_reader(&mut page);
     page.must("sendMessage", json!({ "text": "read it" }));
