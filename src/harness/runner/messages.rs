@@ -252,7 +252,7 @@ impl Runner {
     /// A run begins that only has the conversation summed up.
     ///
     /// # Errors
-    /// `busy`; `message_not_found`: nothing was said yet.
+    /// `busy`; `message_not_found`: nothing was said yet. A held run goes on being held then.
     pub(in crate::harness) fn compact_by_hand(
         &mut self,
         core: &mut Core,
@@ -262,6 +262,7 @@ impl Runner {
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
         self.may_prompt(core, session, "-", false)?;
+        is_idle(core, session)?;
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let has_answers = Window::of(&folded.runs).has_answers(&folded.runs);
         let Some(last) = folded.runs.last().filter(|_| has_answers).map(|last| last.id.clone()) else {
@@ -277,17 +278,9 @@ impl Runner {
 
     /// A held run ends where another message comes.
     pub(in crate::harness) fn make_room(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
-        match core.current(session) {
-            Some(run) if run.held => self.interrupt_session(core, session, StoppedBy::Replaced, true),
-            Some(run) => {
-                let (does, way) = match run.waiting() {
-                    true => ("waits for an answer to a tool call", "answer it"),
-                    false => ("works on a run", "wait for its end"),
-                };
-                return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" {does}"))
-                    .hint([way, ", interrupt it, or send with whenBusy"].concat()));
-            }
-            None => {}
+        is_idle(core, session)?;
+        if core.current(session).is_some() {
+            self.interrupt_session(core, session, StoppedBy::Replaced, true);
         }
         Ok(())
     }
@@ -496,6 +489,22 @@ impl Runner {
             && core.removed_at(session).is_none()
             && asked(request.args()).is_ok_and(|then| then == Then::Wait)
     }
+}
+
+/// No run of the session is at work. A held one is not: a new one takes its place.
+///
+/// # Errors
+/// `busy`
+fn is_idle(core: &Core, session: &str) -> Result<(), ErrorInfo> {
+    let Some(run) = core.current(session).filter(|run| !run.held) else {
+        return Ok(());
+    };
+    let (does, way) = match run.waiting() {
+        true => ("waits for an answer to a tool call", "answer it"),
+        false => ("works on a run", "wait for its end"),
+    };
+    Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" {does}"))
+        .hint([way, ", interrupt it, or send with whenBusy"].concat()))
 }
 
 /// There is nothing to send.

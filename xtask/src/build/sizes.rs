@@ -30,7 +30,7 @@ const LATER: [(&str, usize); 32] = [
     ("memory", 13_200),
     ("more", 19_940),
     ("pages", 25_600),
-    ("past", 101_400),
+    ("past", 101_600),
     ("responses", 5_040),
     ("schema", 15_970),
     ("upkeep", 9_400),
