@@ -9,6 +9,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::harness::Harness;
 use crate::harness::core::about::run_of;
+use crate::harness::core::at_hand::run_key;
 use crate::harness::core::refused::no_session_for;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::is_once;
@@ -119,9 +120,8 @@ impl Harness {
             rest = rows.into_iter().filter_map(|(key, _)| session_in(&key)).list();
         } else if self.has_begun(&waiting.session, run, rows) {
             if self.core.state.lifecycle == Lifecycle::Running {
-                let key = vec!["run".into(), run.into()];
-                let value = waiting.session.clone();
-                self.core.outbox.write(Write::Put { table: Table::Meta, key, value });
+                let (table, key) = (Table::Meta, run_key(run));
+                self.core.outbox.write(Write::Put { table, key, value: waiting.session.clone() });
             }
             return self.reads.look_at(&mut self.core, waiting);
         }

@@ -23,7 +23,11 @@ impl Harness {
             || self.reads.all().any(|after| {
                 matches!(
                     after,
-                    After::Erase { .. } | After::Remains { .. } | After::Sweep { .. } | After::Archive { .. }
+                    After::Erase { .. }
+                        | After::Runs { .. }
+                        | After::Remains { .. }
+                        | After::Sweep { .. }
+                        | After::Archive { .. }
                 )
             })
     }

@@ -122,7 +122,7 @@ impl Harness {
                 self.runner.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
-            Some(Aim::Sweep) => self.reads.look_for_remains(&mut self.core, false),
+            Some(Aim::Sweep) => self.reads.look_for_runs(&mut self.core),
             Some(_) => {}
         }
     }

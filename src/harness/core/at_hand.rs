@@ -5,7 +5,7 @@
 
 use crate::harness::core::slots::AtHand;
 use crate::harness::core::{Core, DEFAULT_SESSION, outbox};
-use crate::ports::{Expect, Table, Write};
+use crate::ports::{Expect, Key, Table, Write};
 use crate::rooms::{Room, enter};
 use crate::run::{Again, Call, CallState, Run};
 use crate::session;
@@ -13,6 +13,14 @@ use crate::session::Session;
 use crate::session::transitions::Status;
 use crate::tools::gate;
 use serde_json::Value;
+
+/// What the key begins with under which a run's session stands; the id of the run, task or waiting message follows.
+pub(in crate::harness) const RUN: &str = "run";
+
+/// The key of the row that says which session a run is of.
+pub(in crate::harness) fn run_key(run: &str) -> Key {
+    vec![RUN.into(), run.into()]
+}
 
 /// How many sessions stay at hand that nobody works in.
 const IDLE: usize = 16;
@@ -26,8 +34,8 @@ impl Core {
 
     /// A run or a task can be asked for by its id alone: it leads to the first session that has had it.
     pub(in crate::harness) fn can_be_found(&mut self, session: &str, of: &str) {
-        let key = vec!["run".into(), of.into()];
-        self.outbox.write(Write::Add { table: Table::Meta, key, value: session.into() });
+        let (table, key) = (Table::Meta, run_key(of));
+        self.outbox.write(Write::Add { table, key, value: session.into() });
     }
 
     /// Whether a run of another session has a call with this id: an answer names its call by the id alone.

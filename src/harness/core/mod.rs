@@ -6,7 +6,7 @@
 
 pub(in crate::harness) mod about;
 pub(in crate::harness) mod arrival;
-mod at_hand;
+pub(in crate::harness) mod at_hand;
 pub(in crate::harness) mod drafts;
 mod earlier;
 pub(in crate::harness) mod head;

@@ -11,6 +11,7 @@ use crate::harness::core::named::unnamed;
 use crate::harness::core::outbox::Outbox;
 use crate::harness::core::refused::no_session_for;
 use crate::harness::core::tasks::passes;
+use crate::list::Listed;
 use crate::ports::{Millis, Table, Write};
 use crate::protocol::Command;
 use serde_json::Value;
@@ -39,6 +40,12 @@ impl Core {
             }
             (None, false) => None,
         }
+    }
+
+    /// The removed sessions that can no longer be brought back.
+    pub(in crate::harness) fn gone(&self) -> Vec<String> {
+        let is_over = |session: &&str| self.gone_at(session).is_some_and(|at| at <= self.now);
+        self.sessions.heads().map(|(session, _)| session).filter(is_over).map(Into::into).list()
     }
 
     /// A removed session is not there for any command but the one that brings it back, as long as that can be.

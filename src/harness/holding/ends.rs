@@ -89,6 +89,7 @@ impl Holding {
             | After::Account { .. }
             | After::Around
             | After::Load { .. }
+            | After::Runs { .. }
             | After::Remains { .. }
             | After::Sweep { .. } => false,
             _ => true,

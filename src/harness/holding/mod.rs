@@ -8,7 +8,7 @@ pub(in crate::harness) mod archiving;
 pub(in crate::harness) mod arrivals;
 mod clearing;
 mod ends;
-mod removal;
+pub(in crate::harness) mod removal;
 pub(in crate::harness) mod start;
 mod take;
 

@@ -10,6 +10,7 @@ use crate::harness::action::Action;
 use crate::harness::calls::Calls;
 use crate::harness::core::about::run_of;
 use crate::harness::core::arrival::ARRIVING;
+use crate::harness::core::at_hand::run_key;
 use crate::harness::core::head::Head;
 use crate::harness::core::integrity::{CHANGED, NO_HEAD, changed_event, changed_events, ways_out};
 use crate::harness::core::refused::{no_session, no_session_for};
@@ -507,7 +508,7 @@ impl<'a> Stored<'a> {
 impl Reads {
     /// Reads which session a run belongs to.
     pub(in crate::harness) fn look_for_run(&mut self, core: &mut Core, run: &str, waiting: Waiting) {
-        let row = Read::all(Table::Meta, vec!["run".into(), run.into()]);
+        let row = Read::all(Table::Meta, run_key(run));
         self.read_after_commit(core, vec![row], After::Find(Box::new(waiting)));
     }
 

@@ -17,6 +17,7 @@ mod told;
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
+use crate::harness::core::at_hand::{RUN, run_key};
 use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
 use crate::harness::reads::sweep::Then;
 use crate::journal::pack;
@@ -78,9 +79,10 @@ pub(in crate::harness) enum After {
     Active { command: u32, epoch: Option<u64> },
     /// The head of a session that arrives; nothing was read for it.
     Arrived { command: u32 },
-    /// What besides their own rows is left of removed sessions: whose each run is, and the files. `first`: the first session
-    /// was one of them, and has begun anew since.
-    Remains { first: bool },
+    /// The rows of these removed sessions, which name their runs.
+    Runs { gone: Vec<String> },
+    /// What besides their own rows is left of these removed sessions: whose each run is, and the files.
+    Remains { gone: Vec<String> },
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String, place: Option<Checkpoint> },
     /// The heads, to know which of these files no conversation refers to.
@@ -105,7 +107,14 @@ pub(in crate::harness) enum Archiving {
 impl After {
     /// Whether the first rows that are read for it are a session's entries.
     fn reads_entries(&self) -> bool {
-        matches!(self, After::Load { .. } | After::Look(_) | After::Erase { .. } | After::Archive { .. })
+        matches!(
+            self,
+            After::Load { .. }
+                | After::Look(_)
+                | After::Erase { .. }
+                | After::Runs { .. }
+                | After::Archive { .. }
+        )
     }
 
     /// The rows as if each kind of them were read at once.
@@ -129,7 +138,11 @@ impl After {
             let until = waiting.until.unwrap_or(u64::MAX);
             entries.retain(|(key, _)| look::number(key).is_some_and(|seq| from <= seq && seq < until));
         }
-        let every = if matches!(self, After::Load { .. }) { 4 } else { usize::MAX };
+        let every = match self {
+            After::Load { .. } => 4,
+            After::Runs { .. } => 1,
+            _ => usize::MAX,
+        };
         for entries in rows.iter_mut().step_by(every) {
             *entries = pack::unpacked(std::mem::take(entries));
         }
@@ -212,14 +225,30 @@ impl Reads {
         self.read_after_commit(core, reads, After::Load { sessions, files, whole });
     }
 
-    /// Reads what has to go besides the rows of the removed sessions themselves.
-    pub(in crate::harness) fn look_for_remains(&mut self, core: &mut Core, first: bool) {
-        let runs = Read::all(Table::Meta, vec!["run".into()]);
-        self.read_after_commit(
-            core,
-            vec![runs, Read::all(Table::Files, Vec::new())],
-            After::Remains { first },
-        );
+    /// Reads the rows of the removed sessions that are to go: they name what has to go besides.
+    pub(in crate::harness) fn look_for_runs(&mut self, core: &mut Core) {
+        let gone = core.gone();
+        if gone.is_empty() {
+            return self.look_for_remains(core, gone, Some(Vec::new()));
+        }
+        let rows = gone.iter().map(|session| Read::all(Table::Entries, vec![session.as_str().into()])).list();
+        self.read_after_commit(core, rows, After::Runs { gone });
+    }
+
+    /// Reads what has to go besides the rows of these sessions themselves. `runs`: what they had, `None`: that is not known, so
+    /// the rows of all runs are read.
+    pub(in crate::harness) fn look_for_remains(
+        &mut self,
+        core: &mut Core,
+        gone: Vec<String>,
+        runs: Option<Vec<String>>,
+    ) {
+        let mut reads = match runs {
+            Some(runs) => runs.iter().map(|run| Read::all(Table::Meta, run_key(run))).list(),
+            None => vec![Read::all(Table::Meta, vec![RUN.into()])],
+        };
+        reads.push(Read::all(Table::Files, Vec::new()));
+        self.read_after_commit(core, reads, After::Remains { gone });
     }
 
     /// A session that a command is for is not what was written: the command fails, unless it gives the session up.
@@ -240,6 +269,6 @@ impl Reads {
     pub(in crate::harness) fn give_up(&mut self, core: &mut Core, command: u32, session: &str) {
         core.remove_broken(session);
         core.reply(command, Ok(None));
-        self.look_for_remains(core, session == DEFAULT_SESSION);
+        self.look_for_remains(core, vec![session.into()], None);
     }
 }

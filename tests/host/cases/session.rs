@@ -806,6 +806,47 @@ fn a_removed_session_is_gone_and_can_be_brought_back_for_a_while() {
 }
 
 #[test]
+fn what_leads_to_a_removed_session_goes_and_no_other_row_is_read_for_it() {
+    let found = |page: &Desk| {
+        let rows = page.store.read(&Read::all(Table::Meta, vec!["run".into()]));
+        let mut of: Vec<String> = rows.into_iter().map(|(_, session)| session).collect();
+        of.sort();
+        of
+    };
+    // A waiting message's id is erased with what was said: then the rows of all runs are read.
+    for cleared in [false, true] {
+        let mut page = Desk::started("ann");
+        for n in 0..40 {
+            page.prompt("default", &format!("{n}"));
+            page.says("yes");
+        }
+        page.launch("docs");
+        page.prompt("docs", "hello");
+        page.must("sessions.prompt", json!({ "id": "docs", "text": "and then?", "whenBusy": "queue" }));
+        page.says("hi");
+        page.says("that");
+        if cleared {
+            page.must("clearConversation", json!({ "sessionId": "docs" }));
+        }
+        page.must("sessions.fork", json!({ "id": "docs" }));
+        page.prompt("docs-2", "more");
+        page.says("well");
+        let all = found(&page);
+        let of = |session: &str| all.iter().filter(|of| *of == session).cloned().collect::<Vec<_>>();
+        assert!(of("docs").len() >= 5 && of("docs-2").len() >= 2, "{all:?}");
+        for (id, others) in [("docs-2", vec!["default", "docs"]), ("docs", vec!["default"])] {
+            page.must("sessions.remove", json!({ "id": id }));
+            page.now += 10_000;
+            page.metas = 0;
+            page.handle(Input::Tick { online: true });
+            assert_eq!(found(&page), others.iter().flat_map(|other| of(other)).collect::<Vec<_>>());
+            assert_eq!(page.metas < 20, !cleared, "{id}: {} rows", page.metas);
+        }
+        page.holds("default");
+    }
+}
+
+#[test]
 fn what_was_removed_goes_without_an_agent_and_at_a_later_start() {
     let mut page = Desk::started("ann");
     for id in ["one", "two"] {

@@ -43,6 +43,8 @@ pub struct Desk {
     pub read: usize,
     /// How many heads of sessions were read.
     pub heads: usize,
+    /// How many rows of `meta` were read.
+    pub metas: usize,
     /// The key that signs has this name; the store's own has none.
     pub key: Option<&'static str>,
     /// Whether there is a key.
@@ -88,6 +90,7 @@ impl Desk {
             sent: String::new(),
             read: 0,
             heads: 0,
+            metas: 0,
             key: None,
             signs: true,
             held: false,
@@ -194,6 +197,7 @@ impl Desk {
                         match read.table {
                             Table::Entries => self.read += rows.len(),
                             Table::Heads => self.heads += rows.len(),
+                            Table::Meta => self.metas += rows.len(),
                             _ => {}
                         }
                     }
