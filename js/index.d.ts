@@ -1135,7 +1135,7 @@ export interface Memories {
   add(memory: { text: string; importance?: number; tags?: string[]; scope?: MemoryScope }): Promise<Memory>;
   /**
    * What was made of text from outside stays marked.
-   * @throws {LodgerError} `memory_not_found`, `invalid_arguments`
+   * @throws {LodgerError} `memory_not_found`, `invalid_arguments`; `corrupt`: a damaged memory needs a `text`
    */
   update(id: string, change: { text?: string; importance?: number; tags?: string[]; scope?: MemoryScope }): Promise<Memory>;
   /** Forgets it for good. Conversations in which it was told keep that. @throws {LodgerError} `memory_not_found` */

@@ -586,6 +586,11 @@ export interface Memory {
   reads: number;
   /** It was made of text from outside. */
   outside?: boolean;
+  /**
+   * Its row is not what was written, and this is what can be read of it: a model gets it nowhere. It is whole again with the next
+   * text, and goes with a removal.
+   */
+  damaged?: boolean;
 }
 
 /** What a page links to. */

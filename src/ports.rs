@@ -13,6 +13,7 @@ mod memory;
 pub use memory::MemoryStore;
 
 use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
 use std::rc::Rc;
 
 /// Milliseconds since the epoch.
@@ -260,6 +261,11 @@ impl Read {
 
 /// Rows as they were read.
 pub type Rows = Vec<(Key, String)>;
+
+/// The keys of rows.
+pub fn keys(rows: &Rows) -> Vec<Key> {
+    rows.iter().map(|(key, _)| key.clone()).list()
+}
 
 /// Why a store did not do as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -212,10 +212,9 @@ impl Memories {
             Ok(rows) => {
                 let Some(book) = self.book(&job) else { return };
                 book.take(&rows);
-                let damaged = book.damaged();
-                if damaged > 0 && !std::mem::replace(&mut self.told, true) {
-                    let message = format!("{damaged} memories are not what was written, and are left out");
-                    core.tell_error(&ErrorInfo::new(Code::Corrupt, message));
+                let faults = book.faults();
+                if !faults.is_empty() && !std::mem::replace(&mut self.told, true) {
+                    faults.iter().for_each(|fault| core.tell_error(fault));
                 }
                 self.work_out(core, job);
             }

@@ -23,11 +23,7 @@ impl Harness {
             || self.reads.all().any(|after| {
                 matches!(
                     after,
-                    After::Erase { .. }
-                        | After::Runs { .. }
-                        | After::Remains { .. }
-                        | After::Sweep { .. }
-                        | After::Archive { .. }
+                    After::Erase { .. } | After::Remains(_) | After::Sweep { .. } | After::Archive { .. }
                 )
             })
     }

@@ -10,12 +10,10 @@ use crate::harness::Harness;
 use crate::harness::action::Action;
 use crate::harness::core::about::run_of;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
-use crate::harness::holding::removal;
 use crate::harness::reads::sweep::{self, Then};
 use crate::harness::reads::{After, Waiting};
 use crate::journal::canonical::Integrity;
-use crate::list::Listed;
-use crate::ports::{Rows, StoreError};
+use crate::ports::{Key, Rows, StoreError, keys};
 use crate::protocol::{Need, Source};
 use crate::rooms::{Room, enter};
 
@@ -120,20 +118,16 @@ impl Harness {
                 self.reads.active_came(&mut self.core, command, epoch, &rows);
             }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
-            After::Runs { gone } => {
-                let runs = removal::runs_of(&rows);
-                self.reads.look_for_remains(&mut self.core, gone, runs);
-            }
-            After::Remains { gone } => {
-                let runs = rows.iter().rev().skip(1).flatten();
-                removal::erase_removed(&mut self.core, runs, &gone);
-                self.sweep(rows.last().unwrap_or(&empty), Then::Removed);
+            After::Remains(step) => {
+                if let Some(files) = self.reads.remains_came(&mut self.core, step, &rows) {
+                    self.sweep(files, Then::Removed);
+                }
             }
             After::Erase { command, session, place } => {
                 let part = rows.first().unwrap_or(&empty);
                 self.core.pack(&session, part, place, (false, false));
                 self.core.outbox.strictly();
-                self.sweep(rows.get(1).unwrap_or(&empty), Then::Erased { command, session });
+                self.sweep(keys(rows.get(1).unwrap_or(&empty)), Then::Erased { command, session });
             }
             After::Sweep { files, then } => {
                 sweep::delete_unused(&mut self.core, files, &rows, signatures);
@@ -147,8 +141,7 @@ impl Harness {
     }
 
     /// Content is erased. `files`: those that there are, some of which may go with it.
-    fn sweep(&mut self, files: &Rows, then: Then) {
-        let files = files.iter().map(|(key, _)| key.clone()).list();
+    fn sweep(&mut self, files: Vec<Key>, then: Then) {
         if let Some(then) = self.reads.sweep(&mut self.core, files, then) {
             self.swept(then);
         }
@@ -183,8 +176,7 @@ impl Harness {
             After::Epoch
             | After::Around
             | After::Load { .. }
-            | After::Runs { .. }
-            | After::Remains { .. }
+            | After::Remains(_)
             | After::Sweep { then: Then::Removed, .. } => {
                 self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.clone())
             }

@@ -14,7 +14,7 @@ use crate::harness::reads::Waiting;
 use crate::harness::reads::look::Stored;
 use crate::harness::reads::sweep::Then;
 use crate::list::Listed;
-use crate::ports::{Key, Millis, Rows};
+use crate::ports::{Key, Millis, Rows, keys};
 use crate::session::Session;
 
 impl Harness {
@@ -58,7 +58,7 @@ impl Harness {
         sessions.extend(self.core.take_tasks(part(4)));
         self.runner.vault_read(part(1));
         self.core.sweep_arrival(part(3));
-        let files = part(2).iter().map(|(key, _)| key.clone()).list();
+        let files = keys(part(2));
         match self.holding.start.as_ref().map(|start| &start.aim) {
             Some(Aim::Once(waiting)) => sessions = vec![waiting.session.clone()],
             Some(Aim::Arrival) => return self.holding.let_in(&mut self.core, &mut self.runner),
@@ -122,7 +122,7 @@ impl Harness {
                 self.runner.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
-            Some(Aim::Sweep) => self.reads.look_for_runs(&mut self.core),
+            Some(Aim::Sweep) => self.reads.look_for_remains(&mut self.core, None),
             Some(_) => {}
         }
     }

@@ -2,9 +2,10 @@
 //!
 //! Decides what a row means for those before it: each change is a new row with the next number, and takes the place of the
 //! row of before. Promises: what was written since is read by one range of numbers. A commit goes by the last number that was
-//! ever given, which has a row of its own, so two tabs never overwrite each other. A row that is not what was written hides no other. Leaves to others: reading, committing, and what is wanted (`op`).
+//! ever given, which has a row of its own, so two tabs never overwrite each other. A row that is not what was written hides no other: it is listed as damaged, and goes by a removal or a change. Leaves to others: reading, committing, and what is wanted (`op`).
 
 use super::{Memory, Place, Row, last, shelf};
+use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::list::Listed;
 use crate::maps::Named;
@@ -22,8 +23,8 @@ pub struct Book {
     /// With the number of its row.
     memories: Named<(u64, Memory)>,
     search: Index,
-    /// How many rows are not what was written.
-    damaged: u64,
+    /// How many rows are of a newer format.
+    newer: u64,
 }
 
 /// A memory that was found, and how well it fits.
@@ -54,13 +55,18 @@ impl Book {
             let Some(Part::Number(rev)) = key.get(2) else { continue };
             self.rev = self.rev.max(*rev);
             match Row::read(&Place { owner: &self.owner, rev: *rev }, row) {
-                Some(Row::Gone(id)) => self.remove(&id),
-                Some(Row::Is(memory)) => {
+                Ok(Row::Gone(id)) => self.remove(&id),
+                Ok(Row::Is(memory)) => {
                     self.remove(&memory.id);
                     self.search.add(&memory.id, &title(&memory), &memory.text);
                     self.memories.insert(&memory.id.clone(), (*rev, memory));
                 }
-                None => self.damaged += 1,
+                Err(error) if error.code == Code::NewerVersion => self.newer += 1,
+                // It is listed, so that a person can mend or remove it, and found nowhere else.
+                Err(_) => {
+                    let memory = Memory::damaged(*rev, row);
+                    self.memories.insert(&memory.id.clone(), (*rev, memory));
+                }
             }
         }
     }
@@ -71,9 +77,23 @@ impl Book {
         }
     }
 
-    /// How many rows are not what was written.
-    pub fn damaged(&self) -> u64 {
-        self.damaged
+    /// What is to be told of rows of which nobody can make use.
+    pub fn faults(&self) -> Vec<ErrorInfo> {
+        let damaged = self.memories.values().filter(|(_, memory)| memory.damaged).count();
+        let damaged = (damaged > 0).then(|| {
+            ErrorInfo::new(
+                Code::Corrupt,
+                format!("{damaged} memories are not what was written, and are not used"),
+            )
+            .hint("memory.list shows them: change or remove them")
+        });
+        let newer = (self.newer > 0).then(|| {
+            ErrorInfo::newer(&format!(
+                "{} memories are left out, because a newer version of lodger has written them",
+                self.newer
+            ))
+        });
+        damaged.into_iter().chain(newer).list()
     }
 
     /// How many memories there are.
@@ -88,7 +108,7 @@ impl Book {
 
     /// The one that says just this.
     pub fn saying(&self, text: &str) -> Option<&Memory> {
-        self.memories.values().map(|(_, memory)| memory).find(|memory| memory.text == text)
+        self.memories.values().map(|(_, memory)| memory).find(|memory| !memory.damaged && memory.text == text)
     }
 
     /// All of them, those that were made last first.
@@ -128,7 +148,7 @@ impl Book {
             memory.relevance(now) * fits
         };
         let told = self.memories.values().map(|(_, memory)| memory);
-        let told = told.filter(|memory| memory.outside.is_empty() && !known(memory));
+        let told = told.filter(|memory| !memory.damaged && memory.outside.is_empty() && !known(memory));
         let found = told.map(|memory| Found { memory, score: scored(memory) }).list();
         let mut room = bytes;
         let mut told = Vec::new();

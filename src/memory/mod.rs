@@ -11,6 +11,7 @@ pub use book::Book;
 pub use op::{Done, Op};
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::journal::sealed::{self, seal};
 use crate::journal::{Outside, sha256};
 use crate::json;
@@ -78,6 +79,8 @@ pub struct Memory {
     pub reads: u64,
     /// Where the text from outside comes from that it was made of.
     pub outside: Outside,
+    /// Its row is not what was written: this is what can be read of it.
+    pub damaged: bool,
 }
 
 /// The id of the memory that a call makes: the same call makes the same one, also when it runs again.
@@ -116,13 +119,18 @@ pub enum Row {
 }
 
 impl Row {
-    /// Reads the row that lies there. `None`: it is not what was written, or of a newer format.
-    pub fn read(place: &Place<'_>, row: &str) -> Option<Row> {
-        let value = json::parse(row)?;
-        sealed::check(&value, &place.name(), row, FORMAT).ok()?;
+    /// Reads the row that lies there.
+    ///
+    /// # Errors
+    /// `corrupt`: it is not what was written; `newer_version`.
+    pub fn read(place: &Place<'_>, row: &str) -> Result<Row, ErrorInfo> {
+        let value = json::parse(row).unwrap_or_default();
+        sealed::check(&value, &place.name(), row, FORMAT)?;
         match value.get("gone").and_then(Value::as_str) {
-            Some(id) => Some(Row::Gone(id.into())),
-            None => Memory::read(&value).map(Row::Is),
+            Some(id) => Ok(Row::Gone(id.into())),
+            None => Memory::read(&value)
+                .map(Row::Is)
+                .ok_or_else(|| ErrorInfo::new(Code::Corrupt, sealed::CHANGED)),
         }
     }
 }
@@ -172,6 +180,20 @@ impl Memory {
         place.row(Object::new().text("gone", id))
     }
 
+    /// What can be read of a row that is not what was written: its text, else all that lies there.
+    fn damaged(rev: u64, row: &str) -> Memory {
+        let value = json::parse(row).unwrap_or_default();
+        let text = value.get("text").and_then(Value::as_str).unwrap_or(row);
+        Memory {
+            id: ["mem_row_", &rev.to_string()].concat(),
+            text: find::beginning(text, TEXT).into(),
+            importance: IMPORTANCE,
+            outside: Outside::of(Outside::UNKNOWN),
+            damaged: true,
+            ..Memory::default()
+        }
+    }
+
     fn read(value: &Value) -> Option<Memory> {
         let member = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
         let number = |name: &str| value.get(name).and_then(whole);
@@ -188,12 +210,14 @@ impl Memory {
                 Some(outside) => Outside::from_json(outside)?,
                 None => Outside::default(),
             },
+            damaged: false,
         })
     }
 
     /// What a page gets.
     pub fn to_json(&self) -> Value {
-        self.shown().maybe("outside", (!self.outside.is_empty()).then_some(Value::Bool(true))).done()
+        let is = |given: bool| given.then_some(Value::Bool(true));
+        self.shown().maybe("outside", is(!self.outside.is_empty())).maybe("damaged", is(self.damaged)).done()
     }
 
     fn shown(&self) -> Object {
@@ -263,7 +287,7 @@ fn not_found(id: &str) -> ErrorInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::{Durability, MemoryStore};
+    use crate::ports::{Commit, Durability, MemoryStore, Read, Table, Write};
     use serde_json::json;
 
     const HOUR_MS: Millis = 3_600_000;
@@ -318,19 +342,22 @@ mod tests {
             read_at: 3,
             reads: 4,
             outside: Outside::of("context"),
+            damaged: false,
         };
         let here = Place { owner: "me", rev: 7 };
         let row = memory.to_row(&here);
-        assert_eq!(Row::read(&here, &row), Some(Row::Is(memory)));
-        assert_eq!(Row::read(&here, &row.replace("quoted", "other")), None);
-        assert_eq!((Row::read(&here, ""), Row::read(&here, "{}")), (None, None));
-        assert_eq!(Row::read(&here, &Memory::gone("mem_1", &here)), Some(Row::Gone("mem_1".into())));
+        assert_eq!(Row::read(&here, &row), Ok(Row::Is(memory)));
+        let code = |place: &Place<'_>, row: &str| Row::read(place, row).map_err(|error| error.code);
+        for changed in [&row.replace("quoted", "other"), "", "{}"] {
+            assert_eq!(code(&here, changed), Err(Code::Corrupt));
+        }
+        assert_eq!(Row::read(&here, &Memory::gone("mem_1", &here)), Ok(Row::Gone("mem_1".into())));
         // A row of another number, or of another operator.
         for elsewhere in [Place { rev: 8, ..here }, Place { owner: "you", ..here }] {
-            assert_eq!(Row::read(&elsewhere, &row), None);
+            assert_eq!(code(&elsewhere, &row), Err(Code::Corrupt));
         }
         let newer = seal(&here.name(), r#"{"gone":"mem_1","v":2}"#);
-        assert_eq!(Row::read(&here, &newer), None);
+        assert_eq!(code(&here, &newer), Err(Code::NewerVersion));
     }
 
     #[test]
@@ -409,11 +436,48 @@ mod tests {
         rows[0][0].1 = rows[0][0].1.replace("one", "two, forged");
         let mut read = Book::new("me");
         read.take(&rows);
-        assert_eq!((read.count(), read.damaged()), (1, 1));
+        let faults = |book: &Book| book.faults().iter().map(|fault| fault.code).list();
+        assert_eq!(
+            (texts(&read), faults(&read)),
+            (vec!["two".into(), "two, forged".into()], vec![Code::Corrupt])
+        );
+        // It is neither found nor told, and saying the same makes another.
+        assert!(read.search("forged", 1, 9).is_empty() && read.saying("two, forged").is_none());
+        assert_eq!(read.to_tell("forged", 1, (9, 99), &|_| false).len(), 1);
         // What comes next does not take its place.
         let commit =
             read.commit(&[Memory { id: "mem_3".into(), ..Memory::default() }], &[], Durability::Strict);
         assert_eq!(store.commit(&commit), Ok(()));
+    }
+
+    #[test]
+    fn a_damaged_memory_is_changed_or_removed() {
+        for (name, args) in [("remove", json!({})), ("update", json!({ "text": "one, mended" }))] {
+            let (mut store, mut book) = (MemoryStore::new(), Book::new("me"));
+            stored(&mut store, &mut book, &page("add", json!({ "text": "one" })), 1).unwrap();
+            let key = Place { owner: "me", rev: 1 }.key();
+            let write = Write::Put { table: Table::Meta, key: key.clone(), value: "rubbish".into() };
+            store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+            let mut book = Book::new("me");
+            reads(&store, &mut book);
+            let listed = page("list", json!({})).plan(&book, 2).unwrap().value;
+            let damaged = listed[0].clone();
+            assert_eq!((&damaged["text"], &damaged["damaged"]), (&json!("rubbish"), &json!(true)));
+            assert_eq!(damaged["outside"], json!(true), "nobody knows what it was made of");
+            let update = page("update", json!({ "id": damaged["id"], "importance": 1 }));
+            assert_eq!(update.plan(&book, 2).unwrap_err().code, Code::Corrupt);
+            let mut all = args;
+            all["id"] = damaged["id"].clone();
+            stored(&mut store, &mut book, &page(name, all), 2).unwrap();
+            assert!(store.read(&Read::all(Table::Meta, key)).is_empty());
+            let mut fresh = Book::new("me");
+            reads(&store, &mut fresh);
+            let expected = if name == "update" { vec!["one, mended".to_owned()] } else { Vec::new() };
+            for book in [&book, &fresh] {
+                assert_eq!((texts(book), book.faults()), (expected.clone(), Vec::new()));
+                assert!(book.newest().iter().all(|memory| !memory.outside.is_empty()));
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! others: whose memories they are, and committing (`harness/memories`).
 
 use super::{Book, MOST, Memory, full, id_by, not_found};
-use crate::error::ErrorInfo;
+use crate::error::{Code, ErrorInfo};
 use crate::journal::Outside;
 use crate::json::json;
 use crate::list::Listed;
@@ -120,7 +120,15 @@ fn of_page(name: &str, args: &Value, fresh: &str, book: &Book, now: Millis) -> R
         "update" => {
             let id = args.get("id").and_then(Value::as_str).unwrap_or_default();
             let mut memory = book.get(id).ok_or_else(|| not_found(id))?.clone();
+            if memory.damaged && args.get("text").is_none_or(Value::is_null) {
+                let error =
+                    ErrorInfo::new(Code::Corrupt, format!("the memory '{id}' is not what was written"));
+                return Err(error.hint("give the text that it is to have, or remove it"));
+            }
             memory.take(args, "memory.update")?;
+            if std::mem::take(&mut memory.damaged) {
+                memory.created_at = now;
+            }
             memory.updated_at = now;
             let commit = Some(book.commit(std::slice::from_ref(&memory), &[], Durability::Strict));
             Ok(Done { value: memory.to_json(), commit, ..Done::default() })

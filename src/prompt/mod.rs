@@ -8,7 +8,7 @@ mod frame;
 mod skills;
 
 pub use frame::{framed, served};
-pub use skills::{Scope, Skill, from_rows, merged, offered, record, skill, to_row};
+pub use skills::{Scope, Skill, from_row, merged, offered, record, skill, to_row};
 
 use crate::find;
 use crate::journal::{Process, Word};

@@ -6,7 +6,8 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::json::json;
+use crate::journal::sealed;
+use crate::json::{self, json};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::protocol::Args;
@@ -70,7 +71,7 @@ impl Skill {
         Ok(all)
     }
 
-    /// Reads one; it is also how an account's skills read back. A door of the room `more`.
+    /// Reads one. A door of the room `more`.
     #[inline(never)]
     pub fn parse(value: &Value) -> Result<Skill, ErrorInfo> {
         enter(Room::More);
@@ -274,12 +275,43 @@ pub fn record(skills: &[Skill]) -> Option<Value> {
     (!skills.is_empty()).then(|| skills.iter().map(Skill::to_json).array())
 }
 
-/// The skills of rows that [`Skill::to_json`] wrote; what does not read is left out.
-pub fn from_rows<'a>(rows: impl IntoIterator<Item = &'a str>) -> Vec<Skill> {
-    rows.into_iter().filter_map(|row| Skill::parse(&crate::json::parse(row)?).ok()).list()
+/// The format of the rows of skills. Those of before had none, and no hash.
+const FORMAT: u64 = 1;
+
+/// Reads a skill of a row. A door of the room `more`.
+///
+/// # Errors
+/// `corrupt`: the row is not what was written; `newer_version`.
+#[inline(never)]
+pub fn from_row(row: &str) -> Result<Skill, ErrorInfo> {
+    enter(Room::More);
+    let mut value = json::parse(row).unwrap_or_default();
+    if value.get("v").is_some() {
+        sealed::check(&value, "", row, FORMAT).map_err(|error| left_out(error.code, &error.message))?;
+    }
+    if let Value::Object(members) = &mut value {
+        members.remove("v");
+        members.remove("hash");
+    }
+    Skill::parse(&value).map_err(|_| left_out(Code::Corrupt, sealed::CHANGED))
 }
 
-/// As a row.
+fn left_out(code: Code, why: &str) -> ErrorInfo {
+    let message = ["a skill of the account is left out: ", why].concat();
+    match code {
+        Code::NewerVersion => ErrorInfo::newer(message),
+        _ => ErrorInfo::new(code, message)
+            .hint("start the agent of the workspace that gives it: that writes it again"),
+    }
+}
+
+/// As a row. Another door.
+#[inline(never)]
 pub fn to_row(skill: &Skill) -> String {
-    json(&skill.to_json())
+    enter(Room::More);
+    let mut value = skill.to_json();
+    if let Value::Object(members) = &mut value {
+        members.insert("v".into(), FORMAT.into());
+    }
+    sealed::seal("", &json(&value))
 }

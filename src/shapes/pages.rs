@@ -101,6 +101,9 @@ shapes! {
         reads: u64;
         /// It was made of text from outside.
         outside: Option<bool>;
+        /// Its row is not what was written, and this is what can be read of it: a model gets it nowhere. It is whole again with
+        /// the next text, and goes with a removal.
+        damaged: Option<bool>;
     }
 
     /// What a page links to.

@@ -9,6 +9,7 @@ use crate::harness::holding::Holding;
 use crate::harness::holding::start::Aim;
 use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
+use crate::list::Listed;
 use crate::ports::StoreError;
 use crate::prompt::{self, Scope, Skill};
 
@@ -45,7 +46,12 @@ impl Holding {
     ) {
         let Some(After::Account { starting }) = reads.under_way.remove(read) else { return };
         match result {
-            Ok(rows) => runner.setup.account = prompt::from_rows(rows.iter().map(String::as_str)),
+            Ok(rows) => {
+                let (skills, faults): (Vec<_>, Vec<_>) =
+                    rows.iter().map(|row| prompt::from_row(row)).partition(Result::is_ok);
+                runner.setup.account = skills.into_iter().flatten().list();
+                faults.into_iter().filter_map(Result::err).for_each(|error| core.tell_error(&error));
+            }
             Err(error) if starting && self.gives_to_account() => {
                 return self.fail(core, runner, reads, error.info());
             }

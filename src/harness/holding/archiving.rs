@@ -87,10 +87,14 @@ impl Holding {
         if self.to_archive.is_empty() {
             let days = runner.setup.config.archive.unwrap_or(u64::MAX);
             let until = core.now.saturating_sub(days.saturating_mul(DAY_MS));
-            self.to_archive = older_than(core, until);
+            self.to_archive = older_than(core, until, &self.tried);
             // The rest of very many comes later: each costs a commit.
             let is_all = self.to_archive.len() < AT_ONCE;
             self.look_at = core.now + if is_all { DAY_MS } else { DAY_MS / 24 };
+            if is_all {
+                self.tried.clear();
+            }
+            self.tried.extend(self.to_archive.iter().cloned());
         }
         let Some(session) = self.to_archive.pop() else { return };
         if core.sessions.has(&session) {
@@ -189,8 +193,9 @@ impl Holding {
     }
 }
 
-/// The sessions of the present operator that nobody has changed since then, as their heads say it: the oldest last.
-fn older_than(core: &Core, until: Millis) -> Vec<String> {
+/// The sessions of the present operator that nobody has changed since then, as their heads say it, without those that were tried:
+/// the oldest last.
+fn older_than(core: &Core, until: Millis, tried: &[String]) -> Vec<String> {
     let Ok(operator) = core.present_operator() else { return Vec::new() };
     let mut old = Vec::new();
     for (id, head) in core.sessions.heads() {
@@ -200,6 +205,7 @@ fn older_than(core: &Core, until: Millis) -> Vec<String> {
         let stays = ["removed", "once", "archived"].iter().any(|name| head.value.get(name).is_some());
         if let Some(at) = at.filter(|at| *at <= until && !stays && !head.is_open())
             && is("operator_subject", &operator.subject)
+            && !tried.iter().any(|tried| tried == id)
             && core.integrity(id) != Integrity::Tampered
         {
             old.push((at, id.to_owned()));

@@ -89,8 +89,7 @@ impl Holding {
             | After::Account { .. }
             | After::Around
             | After::Load { .. }
-            | After::Runs { .. }
-            | After::Remains { .. }
+            | After::Remains(_)
             | After::Sweep { .. } => false,
             _ => true,
         };

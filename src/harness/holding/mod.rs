@@ -8,7 +8,7 @@ pub(in crate::harness) mod archiving;
 pub(in crate::harness) mod arrivals;
 mod clearing;
 mod ends;
-pub(in crate::harness) mod removal;
+mod removal;
 pub(in crate::harness) mod start;
 mod take;
 
@@ -28,6 +28,8 @@ pub(in crate::harness) struct Holding {
     pub start: Option<Start>,
     /// The sessions that are to be archived by the policy, the next one last.
     pub to_archive: Vec<String>,
+    /// Those that it tried to archive since all were looked through last: what was refused keeps no other from its turn.
+    pub tried: Vec<String>,
     /// When it is next looked for them.
     pub look_at: Millis,
     /// The commit that takes the workspace.

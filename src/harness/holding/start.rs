@@ -211,7 +211,7 @@ impl Holding {
         runner.take_config(core, config);
         runner.setup.instructions = None;
         core.state.lifecycle = Lifecycle::Running;
-        (self.look_at, self.to_archive) = (core.now, Vec::new());
+        (self.look_at, self.to_archive, self.tried) = (core.now, Vec::new(), Vec::new());
         core.outbox.act(Action::Announce { epoch: core.epoch });
         for session in sessions.iter().filter(|session| core.sessions.has(session)).list() {
             runner.record_start(core, session);

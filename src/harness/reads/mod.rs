@@ -6,6 +6,7 @@
 
 mod active;
 mod judge;
+mod remains;
 mod waiting;
 pub(in crate::harness) use waiting::{Tail, Waiting};
 pub(in crate::harness) mod carried;
@@ -17,7 +18,6 @@ mod told;
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
-use crate::harness::core::at_hand::{RUN, run_key};
 use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
 use crate::harness::reads::sweep::Then;
 use crate::journal::pack;
@@ -79,16 +79,25 @@ pub(in crate::harness) enum After {
     Active { command: u32, epoch: Option<u64> },
     /// The head of a session that arrives; nothing was read for it.
     Arrived { command: u32 },
-    /// The rows of these removed sessions, which name their runs.
-    Runs { gone: Vec<String> },
-    /// What besides their own rows is left of these removed sessions: whose each run is, and the files.
-    Remains { gone: Vec<String> },
+    /// What is left of removed sessions.
+    Remains(Remains),
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String, place: Option<Checkpoint> },
     /// The heads, to know which of these files no conversation refers to.
     Sweep { files: Vec<Key>, then: Then },
     /// A session that is archived; `command`: who asked for that, if anybody did.
     Archive { command: Option<u32>, session: String, step: Archiving },
+}
+
+/// What is read of removed sessions, until nothing is left of them.
+#[derive(Debug)]
+pub(in crate::harness) enum Remains {
+    /// The files there are; `given_up`: of this session, whose rows have gone already.
+    Files { given_up: Option<String> },
+    /// The rows of the sessions that are to go, which name their runs.
+    Rows { gone: Vec<String>, files: Vec<Key> },
+    /// Whose each of these runs is.
+    Runs { gone: Vec<String>, files: Vec<Key> },
 }
 
 /// What is read of a session that is archived.
@@ -112,7 +121,7 @@ impl After {
             After::Load { .. }
                 | After::Look(_)
                 | After::Erase { .. }
-                | After::Runs { .. }
+                | After::Remains(Remains::Rows { .. })
                 | After::Archive { .. }
         )
     }
@@ -140,7 +149,7 @@ impl After {
         }
         let every = match self {
             After::Load { .. } => 4,
-            After::Runs { .. } => 1,
+            After::Remains(_) => 1,
             _ => usize::MAX,
         };
         for entries in rows.iter_mut().step_by(every) {
@@ -225,30 +234,10 @@ impl Reads {
         self.read_after_commit(core, reads, After::Load { sessions, files, whole });
     }
 
-    /// Reads the rows of the removed sessions that are to go: they name what has to go besides.
-    pub(in crate::harness) fn look_for_runs(&mut self, core: &mut Core) {
-        let gone = core.gone();
-        if gone.is_empty() {
-            return self.look_for_remains(core, gone, Some(Vec::new()));
-        }
-        let rows = gone.iter().map(|session| Read::all(Table::Entries, vec![session.as_str().into()])).list();
-        self.read_after_commit(core, rows, After::Runs { gone });
-    }
-
-    /// Reads what has to go besides the rows of these sessions themselves. `runs`: what they had, `None`: that is not known, so
-    /// the rows of all runs are read.
-    pub(in crate::harness) fn look_for_remains(
-        &mut self,
-        core: &mut Core,
-        gone: Vec<String>,
-        runs: Option<Vec<String>>,
-    ) {
-        let mut reads = match runs {
-            Some(runs) => runs.iter().map(|run| Read::all(Table::Meta, run_key(run))).list(),
-            None => vec![Read::all(Table::Meta, vec![RUN.into()])],
-        };
-        reads.push(Read::all(Table::Files, Vec::new()));
-        self.read_after_commit(core, reads, After::Remains { gone });
+    /// Reads what is left of the removed sessions, from the files on.
+    pub(in crate::harness) fn look_for_remains(&mut self, core: &mut Core, given_up: Option<String>) {
+        let after = After::Remains(Remains::Files { given_up });
+        self.read_after_commit(core, vec![Read::all(Table::Files, Vec::new())], after);
     }
 
     /// A session that a command is for is not what was written: the command fails, unless it gives the session up.
@@ -269,6 +258,6 @@ impl Reads {
     pub(in crate::harness) fn give_up(&mut self, core: &mut Core, command: u32, session: &str) {
         core.remove_broken(session);
         core.reply(command, Ok(None));
-        self.look_for_remains(core, vec![session.into()], None);
+        self.look_for_remains(core, Some(session.into()));
     }
 }

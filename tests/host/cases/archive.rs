@@ -344,6 +344,28 @@ fn the_policy_archives_what_was_not_changed_for_so_long() {
 }
 
 #[test]
+fn what_the_policy_may_not_archive_keeps_no_other_from_its_turn() {
+    let mut page = Desk::started("ann");
+    let issued = json!({ "operator": { "subject": "ann", "issuer": "elsewhere" } });
+    page.must("setOperator", issued);
+    for n in 0..40 {
+        page.launch(&format!("theirs{n}"));
+    }
+    page.must("setOperator", json!({ "operator": { "subject": "ann" } }));
+    page.now += DAY;
+    page.launch("docs");
+    talk(&mut page, "docs", "hello");
+    page.must("configureAgent", json!({ "archive": { "afterDays": 30 } }));
+    page.now += 40 * DAY;
+    for _ in 0..200 {
+        page.now += DAY / 24;
+        page.handle(lodger::harness::Input::Tick { online: true });
+    }
+    assert!(page.status("docs")["archived"].is_string());
+    assert_eq!(page.status("theirs0")["archived"], Value::Null);
+}
+
+#[test]
 fn a_damaged_session_that_the_policy_comes_to_is_named_and_stays() {
     for packed in [false, true] {
         // Of the longer one, rows lie in a pack already.

@@ -242,16 +242,26 @@ fn a_damaged_memory_is_told_and_hides_no_other() {
             let harmed = |row: &str| row.contains(text).then(|| row.replacen(from, to, 1));
             page.edits(Table::Meta, "memory", |_, row| harmed(row));
             start(&mut page, json!({}));
-            let listed = texts(&mut page, "memory.list", json!({}));
+            let listed = page.must("memory.list", json!({}));
+            let (damaged, whole): (Vec<&Value>, Vec<&Value>) =
+                listed.as_array().unwrap().iter().partition(|one| one["damaged"] == true);
             let left: Vec<&str> = kept.into_iter().rev().filter(|other| *other != text).collect();
-            assert_eq!(listed, left, "{from}");
+            assert_eq!(whole.iter().map(|one| &one["text"]).collect::<Vec<_>>(), left, "{from}");
+            let shown = damaged[0]["text"].as_str().unwrap();
+            assert!(shown.contains(if from == text { to } else { text }), "{shown}");
             let told = page.events.iter().filter(|(_, detail)| detail["code"] == "corrupt").count();
             assert_eq!(told, 1, "{from}: {:?}", page.events);
             // What comes now takes no row's place.
             add(&mut page, "Is called Ann.");
-            assert_eq!(texts(&mut page, "memory.list", json!({})).len(), 3);
+            assert_eq!(texts(&mut page, "memory.list", json!({})).len(), 4);
             // And the number of the last one.
             assert_eq!(page.stored(Table::Meta, "memory").len(), 5);
+            // Once it is removed, there is nothing to tell.
+            page.must("memory.remove", json!({ "id": damaged[0]["id"] }));
+            let mut page = page.crash("somebody");
+            start(&mut page, json!({}));
+            assert_eq!(texts(&mut page, "memory.list", json!({})).len(), 3);
+            assert!(!page.events.iter().any(|(_, detail)| detail["code"] == "corrupt"));
         }
     }
 }

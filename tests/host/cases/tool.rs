@@ -339,6 +339,40 @@ fn skills_of_the_account_are_everywhere() {
     assert!(!request(&world).0.contains("When greet"));
 }
 
+#[test]
+fn a_damaged_skill_of_the_account_is_told_and_hides_no_other() {
+    let mut shared = skill("greet");
+    shared["scope"] = "account".into();
+    let world = started_with(json!({ "skills": [shared.clone()] }));
+    let row = world.account.values().next().cloned().unwrap();
+    assert!(row.contains("\"v\":1"));
+    let newer = lodger::journal::sealed::seal("", r#"{"name":"greet","v":2}"#);
+    // The last is how they were written before there were formats.
+    for (written, told, offered) in [
+        (row.clone(), None, true),
+        (row.replace("When greet", "Whenever"), Some("corrupt"), false),
+        (row.replace("\"v\":1", "\"w\":1"), Some("corrupt"), false),
+        ("rubbish".into(), Some("corrupt"), false),
+        (newer, Some("newer_version"), false),
+        (shared.to_string(), None, true),
+    ] {
+        let mut world = World::calm();
+        world.account.insert(("another".into(), "greet".into()), written.clone());
+        let mut sell = shared.clone();
+        sell["name"] = "sell".into();
+        world.account.insert(("another".into(), "sell".into()), sell.to_string());
+        world.equip(0);
+        world.settle(0);
+        start(&mut world, json!({}));
+        send(&mut world, "hello");
+        let (system, _) = request(&world);
+        assert_eq!(system.contains("- greet: When greet is wanted."), offered, "{written}");
+        assert!(system.contains("- sell: "), "{written}");
+        let error = world.events(0).iter().rfind(|(name, _)| *name == "agent:error");
+        assert_eq!(error.and_then(|(_, error)| error["code"].as_str()), told, "{written}");
+    }
+}
+
 /// The page's own `general_assistant` takes the place of the built-in one.
 #[test]
 fn the_assistant_can_be_written_anew() {

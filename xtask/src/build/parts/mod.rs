@@ -142,6 +142,8 @@ const ROOMS: [Room; 12] = [
             "harness::calls::Calls>::activity",
             "harness::keys::trials::Trial>::answer",
             "prompt::skills::Skill>::parse",
+            "prompt::skills::from_row",
+            "prompt::skills::to_row",
             "browser::vault::ask",
             "browser::fetch::made",
             "browser::pump::Pump>::storage",
