@@ -6,7 +6,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::journal::sealed;
+use crate::journal::sha256;
 use crate::json::{self, json};
 use crate::list::Listed;
 use crate::object::Object;
@@ -286,23 +286,22 @@ const FORMAT: u64 = 1;
 pub fn from_row(row: &str) -> Result<Skill, ErrorInfo> {
     enter(Room::More);
     let mut value = json::parse(row).unwrap_or_default();
-    if value.get("v").is_some() {
-        sealed::check(&value, "", row, FORMAT).map_err(|error| left_out(error.code, &error.message))?;
+    let mut taken = |name: &str| value.as_object_mut().and_then(|members| members.remove(name));
+    let (format, hash) = (taken("v"), taken("hash"));
+    if format.as_ref().and_then(Value::as_u64).is_some_and(|format| format > FORMAT) {
+        return Err(ErrorInfo::newer(
+            "a skill of the account is left out: a newer version of lodger has written it",
+        ));
     }
-    if let Value::Object(members) = &mut value {
-        members.remove("v");
-        members.remove("hash");
-    }
-    Skill::parse(&value).map_err(|_| left_out(Code::Corrupt, sealed::CHANGED))
-}
-
-fn left_out(code: Code, why: &str) -> ErrorInfo {
-    let message = ["a skill of the account is left out: ", why].concat();
-    match code {
-        Code::NewerVersion => ErrorInfo::newer(message),
-        _ => ErrorInfo::new(code, message)
-            .hint("start the agent of the workspace that gives it: that writes it again"),
-    }
+    let is_whole = |skill: &Skill| match (&format, &hash) {
+        (None, None) => true,
+        (_, hash) => hash.as_ref().and_then(Value::as_str) == Some(&hash_of(skill)),
+    };
+    Skill::parse(&value).ok().filter(is_whole).ok_or_else(|| {
+        let error =
+            ErrorInfo::new(Code::Corrupt, "a skill of the account is left out: it is not what was written");
+        error.hint("start the agent of the workspace that gives it: that writes it again")
+    })
 }
 
 /// As a row. Another door.
@@ -310,8 +309,13 @@ fn left_out(code: Code, why: &str) -> ErrorInfo {
 pub fn to_row(skill: &Skill) -> String {
     enter(Room::More);
     let mut value = skill.to_json();
-    if let Value::Object(members) = &mut value {
+    if let Some(members) = value.as_object_mut() {
+        members.insert("hash".into(), hash_of(skill).into());
         members.insert("v".into(), FORMAT.into());
     }
-    sealed::seal("", &json(&value))
+    json(&value)
+}
+
+fn hash_of(skill: &Skill) -> String {
+    sha256(&[&json(&skill.to_json())])
 }
