@@ -1379,7 +1379,7 @@ export interface Sessions {
   fork(id: string, options?: { at?: number; provider?: string }): Promise<SessionState>;
   /**
    * Makes a whole session of one that is damaged. The entries before the damage stay as they are; of what was said behind it, what
-   * `history` shows is taken along, as `launch({ messages })` takes it: files by name only, receipts and what was used up not at
+   * `history` shows is taken along, as `launch({ messages })` takes it, with its files: receipts and what was used up not at
    * all, but for what a clearing behind the damage has counted. Before an answer whose message is lost stands that it is, and what waited in the queue stands last. The damaged session stays, and the new one has its id with a number. With `replace` it takes the damaged one's place,
    * which is gone then: export that before. A run that was open is interrupted, what was always allowed is not any more, nothing waits in its
    * queue. Its event `salvaged` says where the damage was. Where rows before it, or where they end, cannot be proven, its

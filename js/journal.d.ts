@@ -128,13 +128,15 @@ export interface JournalEntries {
     message?: string;
     /** What the person said. */
     text?: string;
+    /** The files that came with it, as in `prompt`: of a session of this workspace. */
+    files?: JournalBlock[];
     /** Notes of the page that it came from, JSON. */
     metadata?: unknown;
     /** When it was said there. */
     said_at?: number;
     /** What was answered: text, thinking, tool calls. */
     blocks?: JournalBlock[];
-    /** How the tool calls ended, in their order: `{ text, json, error? }` each, as in `returned`. */
+    /** How the tool calls ended, in their order: `{ text, json, error?, files? }` each, as in `returned`. */
     ends?: unknown;
     /** As in `ended`. */
     outcome?: "completed" | "interrupted" | "failed";

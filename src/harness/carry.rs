@@ -11,7 +11,6 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::core::arrival::{Arrival, nothing_arrives};
 use crate::harness::core::head::Head;
-use crate::harness::core::refused::no_session;
 use crate::harness::core::removed::removed_by;
 use crate::harness::holding::arrivals::{changed, must_be_alone, write_line};
 use crate::harness::reads::look::{Stored, load};
@@ -187,7 +186,7 @@ impl Harness {
         enter(Room::Carry);
         let Waiting { command, session, request, fresh, .. } = &waiting;
         if stored.entries().is_empty() && stored.head.is_none() {
-            return Err(no_session(session));
+            return Err(self.core.not_stored(request.command, session));
         }
         let doubted = stored.doubted(&self.core, session, signatures);
         let mut survey = stored.survey(&self.core, session, &doubted)?;

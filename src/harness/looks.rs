@@ -10,7 +10,6 @@ use crate::find;
 use crate::harness::Harness;
 use crate::harness::core::about::run_of;
 use crate::harness::core::at_hand::run_key;
-use crate::harness::core::refused::no_session_for;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::is_once;
 use crate::harness::core::tasks::passes;
@@ -22,7 +21,7 @@ use crate::harness::reads::{After, Waiting};
 use crate::journal::{Entry, Row, pack};
 use crate::list::Listed;
 use crate::ports::{Key, Part, Read, Rows, Table, Write};
-use crate::protocol::{Command, Need, Source};
+use crate::protocol::{Command, Need, Request, Source};
 use crate::session::Session;
 use crate::session::record::begun_task;
 
@@ -89,7 +88,7 @@ impl Harness {
         }
         let Waiting { command, session, request, .. } = &waiting;
         if session != DEFAULT_SESSION {
-            return Err(no_session_for(request.command, session));
+            return self.answer_nothing(*command, request, session);
         }
         let none = Session::with(session, &self.core.sessions.engine);
         self.runner.calls.answer_look(&mut self.core, *command, &none, request)
@@ -264,11 +263,7 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         let session = &waiting.session;
         if stored.entries().is_empty() && stored.head.is_none() && session != DEFAULT_SESSION {
-            // Another tab has removed it, whatever was found to be wrong with it before.
-            if self.core.sessions.damage(session).is_some() {
-                self.core.forget_session(session);
-            }
-            return Err(no_session_for(waiting.request.command, session));
+            return self.answer_nothing(waiting.command, &waiting.request, session);
         }
         match waiting.request.need() {
             Need::Read => {
@@ -295,6 +290,21 @@ impl Harness {
             Need::Write => self.write_once(waiting, stored, signatures),
             _ => self.dispatch_waiting(waiting),
         }
+    }
+
+    /// Nothing is stored of a session: there is none, or all of it is lost. Such a one goes by its name.
+    fn answer_nothing(&mut self, command: u32, request: &Request, session: &str) -> Result<(), ErrorInfo> {
+        let core = &mut self.core;
+        if !core.is_all_lost(session) {
+            // Another tab has removed it, whatever was found to be wrong with it before.
+            core.forget_integrity(session);
+        } else if request.command == Command::SessionsRemove {
+            core.forget_session(session);
+            core.session_changed(session, "removed");
+            core.reply(command, Ok(None));
+            return Ok(());
+        }
+        Err(core.not_stored(request.command, session))
     }
 
     /// Writes to a session while no agent runs, by borrowing the workspace for it, if there is something to write.

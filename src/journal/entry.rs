@@ -298,13 +298,15 @@ entries! {
             message: String,
             /// What the person said.
             text: String,
+            /// The files that came with it, as in `prompt`: of a session of this workspace.
+            files: Vec<Block>,
             /// Notes of the page that it came from, JSON.
             metadata: Option<Value>,
             /// When it was said there.
             said_at: Option<u64>,
             /// What was answered: text, thinking, tool calls.
             blocks: Vec<Block>,
-            /// How the tool calls ended, in their order: `{ text, json, error? }` each, as in `returned`.
+            /// How the tool calls ended, in their order: `{ text, json, error?, files? }` each, as in `returned`.
             ends: Option<Value>,
             /// As in `ended`.
             outcome: Word<Outcome>,
@@ -972,6 +974,16 @@ mod tests {
     use crate::error::Code;
     use serde_json::json;
 
+    fn file() -> Block {
+        Block::File(File {
+            id: "file_1".into(),
+            media_type: "image/png".into(),
+            size: 7,
+            name: "a.png".into(),
+            gone: false,
+        })
+    }
+
     fn samples() -> Vec<Entry> {
         let blocks = vec![
             Block::Text("hé\n😀".into()),
@@ -1029,13 +1041,7 @@ mod tests {
                 idempotency: Some("i".into()),
                 continues: None,
                 compacts: Some(json!({"instructions": "i"})),
-                files: vec![Block::File(File {
-                    id: "file_1".into(),
-                    media_type: "image/png".into(),
-                    size: 7,
-                    name: "a.png".into(),
-                    gone: false,
-                })],
+                files: vec![file()],
                 schema: Some(json!({"json": "{}", "validate": 7})),
                 config: Some(json!({"model": "m"})),
                 replaces: Some("m0_a".into()),
@@ -1053,6 +1059,7 @@ mod tests {
             Entry::Adopted {
                 message: "m".into(),
                 text: "t".into(),
+                files: vec![file()],
                 metadata: None,
                 said_at: Some(7),
                 blocks: blocks.clone(),

@@ -9,10 +9,10 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::journal::{Entry, Header, Outside};
+use crate::journal::{Entry, Header, Outside, blocks_from_json, blocks_to_json};
 use crate::json;
 use crate::list::Listed;
-use crate::model::{Block, Cited, ServerCall};
+use crate::model::{Block, Cited, File, ServerCall};
 use crate::object::Object;
 use crate::rooms::{Room, enter};
 use crate::run::{Ended, Outcome, Prompt, Run, Settled};
@@ -29,6 +29,7 @@ const NAME: usize = 256;
 /// What was said before an answer, and the answer.
 struct Exchange {
     text: String,
+    files: Vec<Block>,
     metadata: Option<Value>,
     said_at: Option<u64>,
     blocks: Vec<Block>,
@@ -56,25 +57,20 @@ pub fn adopted(messages: &Value, fresh: &str) -> Result<Vec<Entry>, ErrorInfo> {
     }
     let mut exchanges = Vec::new();
     for (at, message) in given.iter().enumerate() {
-        take(message, &mut exchanges).map_err(|why| refused(&["[", &at.to_string(), "]", &why].concat()))?;
+        take(message, &mut exchanges, false)
+            .map_err(|why| refused(&["[", &at.to_string(), "]", &why].concat()))?;
     }
     few(exchanges.iter().map(|exchange| exchange.ends.len()).sum(), "tool calls")?;
     Ok(entries(exchanges, fresh, &Outside::default()))
 }
 
-/// The same of what was said in a session of this workspace, as far as it can be taken. Of a file its name stays. `outside`:
-/// where the text from outside comes from that it held.
-pub(super) fn taken_along(messages: Vec<Value>, fresh: &str, outside: &Outside) -> Vec<Entry> {
+/// The same of what was said in a session of this workspace, as far as it can be taken, with its files. `outside`: where the text
+/// from outside comes from that it held.
+pub(super) fn taken_along(messages: &[Value], fresh: &str, outside: &Outside) -> Vec<Entry> {
     let mut exchanges = Vec::new();
-    for mut message in messages {
-        if let Some(Value::Array(parts)) = message.get_mut("parts") {
-            for part in parts.iter_mut().filter(|part| kind_of(part) == "file") {
-                let name = part.get("filename").and_then(Value::as_str).unwrap_or("file");
-                *part = super::text_part("text", &["[", name, "]"].concat());
-            }
-        }
+    for message in messages {
         // An answer to what is lost, or a message without a word.
-        let _ = take(&message, &mut exchanges);
+        let _ = take(message, &mut exchanges, true);
     }
     entries(exchanges, fresh, outside)
 }
@@ -83,6 +79,7 @@ fn entries(exchanges: Vec<Exchange>, fresh: &str, outside: &Outside) -> Vec<Entr
     let entry = |(at, exchange): (usize, Exchange)| Entry::Adopted {
         message: ["msg_", fresh, "_", &at.to_string()].concat(),
         text: exchange.text,
+        files: exchange.files,
         metadata: exchange.metadata,
         said_at: exchange.said_at,
         blocks: exchange.blocks,
@@ -101,13 +98,15 @@ fn refused(why: &str) -> ErrorInfo {
     )
 }
 
-/// Takes up one message. What is wrong with it begins behind its place, as `.parts[0] needs "text"`.
-fn take(message: &Value, exchanges: &mut Vec<Exchange>) -> Result<(), String> {
+/// Takes up one message. What is wrong with it begins behind its place, as `.parts[0] needs "text"`. `own`: it was said in this
+/// workspace, which has its files.
+fn take(message: &Value, exchanges: &mut Vec<Exchange>, own: bool) -> Result<(), String> {
     let text = |name: &str| message.get(name).and_then(Value::as_str);
     let parts = message.get("parts").and_then(Value::as_array).ok_or(" needs \"parts\", a list")?;
     match text("role") {
         Some("user") => exchanges.push(Exchange {
-            text: said(parts)?,
+            files: if own { files_of(parts) } else { Vec::new() },
+            text: said(parts, own)?,
             metadata: message.get("metadata").filter(|metadata| !metadata.is_null()).cloned(),
             said_at: message.get("createdAt").and_then(Value::as_u64),
             blocks: Vec::new(),
@@ -127,7 +126,7 @@ fn take(message: &Value, exchanges: &mut Vec<Exchange>) -> Result<(), String> {
             };
             exchange.model = text("model").map(Into::into);
             for (at, part) in parts.iter().enumerate() {
-                answered(part, exchange).map_err(|why| of_part(at, why))?;
+                answered(part, exchange, own).map_err(|why| of_part(at, why))?;
             }
         }
         _ => {
@@ -144,14 +143,34 @@ fn of_part(at: usize, why: &str) -> String {
     [".parts[", &at.to_string(), "] ", why].concat()
 }
 
-/// What a person has said.
-fn said(parts: &[Value]) -> Result<String, String> {
+/// What a person has said; `own`: with files, and perhaps with nothing else.
+fn said(parts: &[Value], own: bool) -> Result<String, String> {
     let mut texts = Vec::new();
+    let mut with_files = false;
     for (at, part) in parts.iter().enumerate() {
-        texts.push(text_of(part).ok_or_else(|| of_part(at, "is no text; files cannot be given here"))?);
+        match text_of(part) {
+            Some(text) => texts.push(text),
+            None if own && kind_of(part) == "file" => with_files = true,
+            None => return Err(of_part(at, "is no text; files cannot be given here")),
+        }
     }
     let text = find::join(&texts, "\n");
-    if text.trim().is_empty() { Err(" has no text".into()) } else { Ok(text) }
+    if text.trim().is_empty() && !with_files { Err(" has no text".into()) } else { Ok(text) }
+}
+
+/// The files among the parts of a message, or of a tool's result.
+fn files_of(parts: &[Value]) -> Vec<Block> {
+    let file = |part: &Value| {
+        let text = |name: &str| part.get(name).and_then(Value::as_str);
+        Some(Block::File(File {
+            id: text("fileId")?.into(),
+            media_type: text("mediaType")?.into(),
+            size: part.get("size").and_then(Value::as_u64)?,
+            name: text("filename").unwrap_or_default().into(),
+            gone: part.get("gone").is_some(),
+        }))
+    };
+    parts.iter().filter(|part| kind_of(part) == "file").filter_map(file).list()
 }
 
 fn text_of(part: &Value) -> Option<&str> {
@@ -163,7 +182,7 @@ fn kind_of(part: &Value) -> &str {
 }
 
 /// Takes up a part of an answer.
-fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
+fn answered(part: &Value, exchange: &mut Exchange, own: bool) -> Result<(), &'static str> {
     let text = || part.get("text").and_then(Value::as_str).ok_or("needs \"text\"");
     let block = match kind_of(part) {
         "text" => Block::Text(text()?.into()),
@@ -180,7 +199,7 @@ fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
             let (Some(id), Some(tool)) = (name("toolCallId"), name("tool")) else {
                 return Err("needs \"toolCallId\" and \"tool\", texts of up to 256 bytes");
             };
-            exchange.ends.push(end_of(part)?);
+            exchange.ends.push(end_of(part, own)?);
             let arguments = match part.get("arguments") {
                 None | Some(Value::Null) => "{}".into(),
                 // What a model wrote that is no JSON.
@@ -225,7 +244,7 @@ fn served_call(part: &Value) -> Result<ServerCall, &'static str> {
 }
 
 /// How a tool call ended, as the journal has it.
-fn end_of(part: &Value) -> Result<Value, &'static str> {
+fn end_of(part: &Value, own: bool) -> Result<Value, &'static str> {
     let result = part.get("result");
     let standard = match part.get("status").and_then(Value::as_str) {
         Some("completed") => None,
@@ -250,17 +269,21 @@ fn end_of(part: &Value) -> Result<Value, &'static str> {
     };
     let mut end = Object::new();
     end.text("text", &ToolText::new(text).text).flag("json", is_json);
+    let files = part.get("files").filter(|_| own).map(|files| files_of(json::items(files)));
+    end.maybe("files", files.map(|files| blocks_to_json(&files)));
     Ok(end.maybe("error", error.map(|error| error.to_json())).done())
 }
 
 /// The run that an entry tells of. `None`: it does not fit together.
 pub(super) fn run_of(header: &Header, entry: &Entry) -> Option<Run> {
-    let Entry::Adopted { message, text, metadata, said_at, blocks, ends, outcome, model, .. } = entry else {
+    let Entry::Adopted { message, text, files, metadata, said_at, blocks, ends, outcome, model, .. } = entry
+    else {
         return None;
     };
     let prompt = Prompt {
         message: message.clone(),
         text: text.clone(),
+        files: files.clone(),
         metadata: metadata.clone(),
         ..Prompt::default()
     };
@@ -270,7 +293,7 @@ pub(super) fn run_of(header: &Header, entry: &Entry) -> Option<Run> {
             json: end.get("json")?.as_bool()?,
             error: end.get("error").map(ErrorInfo::from_json),
             cut: None,
-            files: Vec::new(),
+            files: end.get("files").map_or_else(|| Some(Vec::new()), blocks_from_json)?,
         })
     };
     let ends = match ends {

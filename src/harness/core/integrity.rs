@@ -9,8 +9,9 @@
 //! It tells of changes on the disk, or in a backup of it, that were made without the key. A script of this origin can
 //! have anything signed, and a database that was put back whole is what it was.
 
-use crate::error::ErrorInfo;
+use crate::error::{Code, ErrorInfo};
 use crate::harness::core::head::{Head, judged};
+use crate::harness::core::refused::no_session_for;
 use crate::harness::core::{Core, DEFAULT_SESSION, tasks};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, RecordKind, Row};
@@ -27,6 +28,9 @@ use std::slice::Iter;
 pub(in crate::harness) const CHANGED: &str = "its head is not what was written";
 
 pub(in crate::harness) const NO_HEAD: &str = "its head is missing";
+
+/// What is said of a session of which nothing is stored but its name: somebody has removed it otherwise than by a command.
+pub(in crate::harness) const ALL_GONE: &str = "all its rows are missing";
 
 impl Core {
     /// Writes the heads of the sessions that have changed.
@@ -116,6 +120,21 @@ impl Core {
     pub(in crate::harness) fn head_integrity(&self, session: &str) -> Integrity {
         let verdict = self.sessions.slot(session).and_then(|slot| slot.verdict);
         verdict.unwrap_or(Integrity::Unverified)
+    }
+
+    /// Whether a list has found that nothing is stored of a session but its name.
+    pub(in crate::harness) fn is_all_lost(&self, session: &str) -> bool {
+        self.sessions.damage(session).is_some_and(|damage| damage.why == ALL_GONE)
+    }
+
+    /// Why a command finds nothing stored of a session.
+    pub(in crate::harness) fn not_stored(&self, command: Command, session: &str) -> ErrorInfo {
+        if !self.is_all_lost(session) {
+            return no_session_for(command, session);
+        }
+        let message = ["nothing is left of the session \"", session, "\": ", ALL_GONE].concat();
+        let error = ErrorInfo::new(Code::Corrupt, message);
+        error.hint("sessions.remove() takes its name away; an export of before can be imported")
     }
 
     /// Nothing is known of a session that is gone.

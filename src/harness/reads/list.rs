@@ -5,7 +5,7 @@
 //! one of them stands (`core/states`).
 
 use crate::harness::core::head::Head;
-use crate::harness::core::integrity::{CHANGED, NO_HEAD};
+use crate::harness::core::integrity::{ALL_GONE, CHANGED, NO_HEAD};
 use crate::harness::core::named::all_named;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::states::with_verdict;
@@ -197,7 +197,7 @@ impl Reads {
     }
 
     /// The heads were read for a list. Of a damaged session without one nothing may be left at all, because another tab has
-    /// removed it: that is looked for first.
+    /// removed it, or because all of it is lost: that is looked for first.
     pub(in crate::harness) fn heads_came(
         &mut self,
         core: &mut Core,
@@ -224,7 +224,9 @@ impl Reads {
         let seen = lacking.iter().zip(firsts.chunks(2)).filter(|(id, _)| still(id)).list();
         for (id, rows) in seen {
             match rows.iter().all(Vec::is_empty) {
-                true => core.forget_session(id),
+                // A removal takes its name away with the rest.
+                true if !named.contains(id) => core.forget_integrity(id),
+                true => core.found_damage(id, Damage::of_head(ALL_GONE)),
                 false => core.found_damage(id, Damage::of_head(NO_HEAD)),
             }
         }

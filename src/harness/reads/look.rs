@@ -13,7 +13,7 @@ use crate::harness::core::arrival::ARRIVING;
 use crate::harness::core::at_hand::run_key;
 use crate::harness::core::head::Head;
 use crate::harness::core::integrity::{CHANGED, NO_HEAD, changed_event, changed_events, ways_out};
-use crate::harness::core::refused::{no_session, no_session_for};
+use crate::harness::core::refused::no_session;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::{Core, Lifecycle, drafts};
 use crate::harness::reads::carried::PAGE;
@@ -212,7 +212,7 @@ impl<'a> Stored<'a> {
     pub(in crate::harness) fn must_be_stored(&self, core: &Core, waiting: &Waiting) -> Result<(), ErrorInfo> {
         let Waiting { session, request, .. } = waiting;
         if self.head.is_none() && self.entries().is_empty() {
-            return Err(no_session_for(request.command, session));
+            return Err(core.not_stored(request.command, session));
         }
         let removed = self.believed_head(core, waiting).and_then(removed_by);
         core.must_be_there(request.command, session, removed)

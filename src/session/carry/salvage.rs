@@ -88,7 +88,7 @@ pub fn salvage(id: &str, engine: &PatternEngine, survey: &Survey, fresh: &str) -
     // What has brought more of it may be lost.
     let mut outside = folded.outside.clone();
     outside.add(Outside::UNKNOWN.into());
-    for (at, entry) in taken_along(messages, fresh, &outside).into_iter().enumerate() {
+    for (at, entry) in taken_along(&messages, fresh, &outside).into_iter().enumerate() {
         rest.push((Some(["run_", fresh, "_", &at.to_string()].concat()), entry));
     }
     let rows = survey.places.iter().take(kept).filter_map(|place| match place {

@@ -1024,6 +1024,53 @@ fn a_damaged_session_that_another_tab_has_removed_is_listed_no_more() {
 }
 
 #[test]
+fn a_session_of_which_all_rows_are_lost_is_named_until_it_is_removed() {
+    for running in [false, true] {
+        let (mut store, now) = disk();
+        for table in [Table::Entries, Table::Heads, Table::Drafts] {
+            let write = Write::DeletePrefix { table, prefix: vec!["idle".into()] };
+            store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+        }
+        let mut page = Desk::on(store, now + 1_000, "ann");
+        if running {
+            page.start();
+        }
+        // What is read of it before the list takes nothing away.
+        page.ask("history", json!({ "sessionId": "idle" })).unwrap_err();
+        for _ in 0..2 {
+            assert_eq!(is_named(&mut page, "idle"), Some(true), "{running}");
+        }
+        assert_eq!(is_named(&mut page, "whole"), Some(false));
+        for (name, args) in [
+            ("history", json!({ "sessionId": "idle" })),
+            ("sessions.status", json!({ "id": "idle" })),
+            ("sessions.export", json!({ "id": "idle" })),
+            ("sessions.salvage", json!({ "id": "idle" })),
+            ("sessions.launch", json!({ "id": "idle" })),
+            ("sessions.prompt", json!({ "id": "idle", "text": "hi" })),
+        ] {
+            let (code, _) = page.fails(name, args);
+            assert!(
+                [Code::Corrupt, Code::NotRunning, Code::SessionExists].contains(&code),
+                "{name}, {running}: {code:?}"
+            );
+        }
+        let mut page = page.crash("ann");
+        if running {
+            page.start();
+        }
+        assert_eq!(is_named(&mut page, "idle"), Some(true), "{running}: after a reload");
+        page.must("sessions.remove", json!({ "id": "idle" }));
+        assert_eq!(is_named(&mut page, "idle"), None);
+        let mut page = page.crash("ann");
+        page.start();
+        assert_eq!(is_named(&mut page, "idle"), None);
+        page.launch("idle");
+        assert_eq!(is_named(&mut page, "idle"), Some(false));
+    }
+}
+
+#[test]
 fn who_asks_for_a_damaged_session_that_is_gone_forgets_it() {
     let (mut store, now) = disk();
     assert!(damage(&mut store, "idle", 3, "content"));
@@ -1256,6 +1303,51 @@ fn a_run_that_nobody_has_is_looked_for_once_in_each_session() {
 
 fn unpacked_rows(disk: &MemoryStore) -> usize {
     disk.read(&Read::all(Table::Entries, Vec::new())).len()
+}
+
+#[test]
+fn a_file_that_came_behind_the_damage_is_taken_along() {
+    for replaces in [false, true] {
+        let mut page = Desk::started("ann");
+        page.launch("notes");
+        page.prompt("notes", "a damaged word");
+        page.says("well");
+        for text in ["look at this", ""] {
+            let files = json!([given(&SAMPLES[usize::from(text.is_empty())])]);
+            page.must("sessions.prompt", json!({ "id": "notes", "text": text, "files": files }));
+            page.says("seen");
+        }
+        page.rows("notes");
+        page.tampers(Table::Entries, "notes", "a damaged word", "a changed word");
+        let files = |page: &mut Desk| {
+            let shown = list(page.must("history", json!({ "sessionId": "notes" })));
+            let of = |message: &Value| list(message["parts"].clone());
+            shown.iter().flat_map(of).filter(|part| part["type"] == "file").collect::<Vec<_>>()
+        };
+        let mut page = page.crash("ann");
+        page.start();
+        let before = files(&mut page);
+        assert_eq!(before.len(), 2, "{before:?}");
+        let made = page.must("sessions.salvage", json!({ "id": "notes", "replace": replaces }))["id"].clone();
+        let made = made.as_str().unwrap().to_owned();
+        if !replaces {
+            page.must("sessions.remove", json!({ "id": "notes" }));
+            page.now += 11_000;
+            page.handle(Input::Tick { online: true });
+        }
+        let mut page = page.crash("ann");
+        page.start();
+        page.rows(&made);
+        assert_eq!(page.store.read(&Read::all(Table::Files, Vec::new())).len(), 2, "{replaces}");
+        let shown = list(page.must("history", json!({ "sessionId": made })));
+        let of = |message: &Value| list(message["parts"].clone());
+        let after: Vec<Value> = shown.iter().flat_map(of).filter(|part| part["type"] == "file").collect();
+        assert_eq!(after, before, "{replaces}");
+        // It goes on with them.
+        page.prompt(&made, "what was in it?");
+        page.says("words");
+        page.holds(&made);
+    }
 }
 
 #[test]
