@@ -620,4 +620,25 @@ function first(on) {
     assert.deepEqual(seen, { over: "budget_exceeded", granted: ["send"], left: [[], [], null], text: "Anew." });
     assert.deepEqual(route.violations, []);
   });
+
+  on("the run of a session that is removed while it works was interrupted, whenever its result is read", async (t, host) => {
+    const page = await tab(t, undefined, { host });
+    const seen = await page.evaluate(async () => {
+      await ws.startAgent({ provider: scriptedModel(Array(8).fill(["He", { delay: 60_000 }])) });
+      const seen = [];
+      for (const when of ["before", "after"]) {
+        for (const id of ["default", "notes"]) {
+          if (id !== "default") await s.launch({ id: id + when });
+          const run = await ws.sendMessage("Hello?", { sessionId: id === "default" ? id : id + when });
+          for await (const text of run.textStream) if (text) break;
+          const early = when === "before" && [run.result, ws.wait(run.runId)];
+          await s.remove(id === "default" ? id : id + when);
+          const [{ outcome, text, error }, waited] = await Promise.all(early || [run.result, ws.wait(run.runId).catch(({ code }) => ({ outcome: code }))]);
+          seen.push(`${id} ${when}: ${outcome} ${text} ${error?.code} ${waited.outcome}`);
+        }
+      }
+      return seen;
+    });
+    assert.deepEqual(seen, []);
+  });
 }
