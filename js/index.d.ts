@@ -599,7 +599,8 @@ export interface AgentConfig {
   /**
    * What a session is called that has no name: its first words, or with `auto` a title that its own provider is asked for once, after
    * the first answer, as a task (`sessions.runOnce`) of which nothing is kept. It becomes the session's name. Where the conversation is
-   * cleared, or loses its first message, that name goes too. It counts in the tab that runs the agent. Default `words`.
+   * cleared, or loses its first message, that name goes too. A page that went away before the title came leaves that to the next one. The
+   * tokens of it are in no session's `usage` and budget. It counts in the tab that runs the agent. Default `words`.
    */
   title?: "auto" | "words";
   /** What happens to a run that a lost page left, in any session: it waits for `resume()`, or goes on by itself. Default `"hold"`. */

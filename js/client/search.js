@@ -21,8 +21,8 @@ const AROUND = 80;
 export async function searchSessions(query, options = {}, { list, history }) {
   onlyKnown(options, ["signal"], "The options of search", "invalid_arguments");
   if (typeof query !== "string") throw failure("invalid_arguments", "search needs words: a text.");
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const has = (text) => words.every((word) => text.toLowerCase().includes(word));
+  const words = plain(query).split(/\s+/).filter(Boolean);
+  const has = (text) => words.every((word) => plain(text).includes(word));
   const { signal } = options;
   const goOn = () => {
     if (signal?.aborted) throw failure("aborted", "The search was aborted.");
@@ -56,8 +56,11 @@ export async function searchSessions(query, options = {}, { list, history }) {
   return hits.filter(Boolean);
 }
 
+/** A letter and its accent may be stored as one sign or as two: they are compared as one. */
+const plain = (text) => text.normalize().toLowerCase();
+
 /** What is read of a message: what was said, and the names of its files. */
-const textOf = ({ parts }) => parts.map(({ type, text, filename }) => (type === "text" ? text : type === "file" ? filename : undefined)).filter(Boolean).join("\n");
+const textOf = ({ parts }) => parts.map(({ type, text, filename }) => (type === "text" ? text : type === "file" ? filename : undefined)).filter(Boolean).join("\n").normalize();
 
 /** The text around a word, in one line. */
 function excerptOf(text, word) {

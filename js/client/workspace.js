@@ -297,7 +297,7 @@ export class Workspace extends EventTarget {
   }
 
   async invoke(command, args) {
-    return invokeOn(this, command, args, (name) => this.#command(name));
+    return invokeOn(this, command, args, (name) => this.#command(name)).catch(explained);
   }
 
   async close() {
@@ -327,7 +327,7 @@ export class Workspace extends EventTarget {
     onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
     const { replace, signal } = options;
     if (tool === null || typeof tool !== "object") throw failure("invalid_tool", "A tool is an object with a name, a description and an inputSchema.");
-    for (const [foreign, ours] of FOREIGN) if (tool[foreign] !== undefined && tool[ours] === undefined) throw failure("invalid_tool", `The tool "${tool.name}" has an unknown member "${foreign}".`, `Write "${ours}".`);
+    for (const [foreign, ours] of FOREIGN) if (tool[foreign] !== undefined) throw failure("invalid_tool", `The tool "${tool.name}" has an unknown member "${foreign}".`, `Write "${ours}".`);
     const { name, inputSchema, validate } = tool;
     const functions = TOOL_FUNCTIONS.map((member) => [member, tool[member]]);
     if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
@@ -526,7 +526,7 @@ export class Workspace extends EventTarget {
     // Few pages need it: it is a module of its own.
     const carried = async (does, ...args) => {
       const module = await late(import("./session-files.js"));
-      return module[does](this, (name, args, files) => this.#request(name, args, undefined, files).promise, ...args);
+      return module[does](this, (name, args, files) => this.#request(name, args, undefined, files).promise, ...args).catch(explained);
     };
     // Each session passes the gate by itself: those of others, and what has changed meanwhile, are left out of "all".
     const each = async (name, target, wanted) => {

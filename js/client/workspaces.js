@@ -131,7 +131,7 @@ export function createWorkspaces(hosts, remove) {
     throw noWorkspace();
   }
 
-  return { openWorkspace, deleteWorkspace, invoke };
+  return { openWorkspace, deleteWorkspace, invoke: (...asked) => invoke(...asked).catch(explained) };
 }
 
 /** What a page keeps of a workspace beside its database. */

@@ -33,7 +33,7 @@ export const late = (coming) =>
 
 /** Throws the error again, with what was meant where it is about a name that does not exist. */
 export async function explained(error) {
-  if (/^invalid_(arguments|config|tool)$/.test(error.code)) {
+  if (/^(invalid_(arguments|config|tool)|unknown_command)$/.test(error.code)) {
     const hint = await import("./hints.js").then(({ hintFor }) => hintFor(error), () => {});
     if (hint) error.hint = hint;
   }

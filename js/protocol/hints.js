@@ -93,10 +93,21 @@ const INSTEAD = {
   "The message must be an object.": "Give a text, or { text, files }. A conversation is begun with sessions.launch({ messages }).",
 };
 
+/** Errors about a name of which their hint has a list: which one was meant, said before it. */
+const LISTED = [
+  [/^There is no command "(.*)"\.$/, /^There are: (.*)\.$/],
+  [/^(?:no provider is called|fallback names|compaction\.provider is) "(.*)"/, /^startAgent's providers are: (.*)$/],
+];
+
 /** What to do about an error that is about a name; nothing: that is not known, or it says so itself. */
 export function hintFor({ message, hint = "" }) {
   const instead = message.replace(NAMED, "provider");
   if (Object.hasOwn(INSTEAD, instead)) return INSTEAD[instead];
+  for (const [about, list] of LISTED) {
+    const [named, known] = [about.exec(message), list.exec(hint)];
+    const it = named && known && meant(named[1], known[1].split(", "));
+    if (it) return `Write "${it}". ${hint}`;
+  }
   const [, ofIt, given] = /^provider(?:s\..+)?\.(kind|preset) "(.*)" does not exist$/.exec(message) ?? [];
   if (ofIt) return ofProvider(ofIt, given, hint);
   const [, path] = /^option "(.*)" does not exist$/.exec(message) ?? [];

@@ -33,7 +33,11 @@ const MAX_READ = 10;
 const QUOTE = 700;
 const GIST = 260;
 
-export function offline({ delayMs = 0 } = {}) {
+export function offline(options = {}) {
+  const { delayMs = 0, ...strange } = isOptions(options) ? options : refuse("The options of offline() must be an object.");
+  const [member] = Object.keys(strange);
+  if (member !== undefined) refuse(`The options of offline() have no member "${member}" in this version.`);
+  if (!(Number.isFinite(delayMs) && delayMs >= 0)) refuse("delayMs must be a number of milliseconds, 0 or more.");
   return {
     kind: "custom",
     model: "offline",
@@ -49,6 +53,13 @@ export function offline({ delayMs = 0 } = {}) {
       yield { choices: [{ index: 0, delta: {}, finish_reason: calls.length ? "tool_calls" : "stop" }] };
     },
   };
+}
+
+const isOptions = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** An error as those of the package, which this module imports nothing of. */
+function refuse(message) {
+  throw Object.assign(new Error(message), { name: "LodgerError", code: "invalid_config", retryable: false, hint: "It knows: delayMs." });
 }
 
 function pause(ms, signal) {

@@ -615,6 +615,9 @@ both("a tool that is no tool is refused at once, also a second one of its name",
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute: "add" })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {}, lookup: true })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register(null)), "invalid_tool");
+  for (const parameters of [TOOL.inputSchema, 5]) {
+    assert.throws(() => workspace.tools.register({ ...TOOL, execute() {}, parameters }), { code: "invalid_tool", message: 'The tool "add" has an unknown member "parameters".', hint: 'Write "inputSchema".' });
+  }
   assert.throws(() => workspace.tools.register({ ...TOOL, execute() {}, lookUp() {} }), { code: "invalid_tool", message: 'The tool "add" has an unknown member "lookUp".', hint: 'Write "lookup". Its functions are execute, lookup, explanation.' });
   for (const [member, value, hint] of [["schema", {}, 'Write "inputSchema".'], ["run", () => {}, 'Write "execute".'], ["exectue", () => {}, 'Write "execute".']]) {
     const { inputSchema, ...rest } = TOOL;

@@ -32,6 +32,17 @@ test("the nearest name, and what other libraries call it", () => {
   assert.match(hintFor({ message: 'sendMessage does not know "abortSignal"' }), /^Write "signal"\./);
 });
 
+test("a command or a provider that is called almost so", () => {
+  const commands = "There are: start_agent, stop_agent, send_agent_message.";
+  assert.equal(hintFor({ message: 'There is no command "send_agent_mesage".', hint: commands }), `Write "send_agent_message". ${commands}`);
+  assert.equal(hintFor({ message: 'There is no command "fly".', hint: commands }), undefined);
+  const providers = "startAgent's providers are: ours, spare";
+  for (const message of ['no provider is called "spar"', 'fallback names "spar", which is not in providers', 'compaction.provider is "spar", which is not in providers']) {
+    assert.equal(hintFor({ message, hint: providers }), `Write "spare". ${providers}`, message);
+    assert.equal(hintFor({ message, hint: "startAgent was given no providers by names" }), undefined);
+  }
+});
+
 test("what another object has, or another way", () => {
   for (const [name, hint] of Object.entries({ apiKey: "It is a member of provider: provider.apiKey.", baseURL: "It is a member of provider: provider.baseUrl.", topP: "providerOptions takes", seed: "providerOptions takes", abortSignal: "sendMessage takes a signal.", prompt: "sendMessage sends", maxRetries: "a call that fails" })) {
     assert.ok(option(name).startsWith(hint), `${name}: ${option(name)}`);

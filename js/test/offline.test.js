@@ -5,6 +5,13 @@ import { converse, Pages, slugOf, TOOLS } from "./workspace.js";
 
 const names = (calls) => calls.map(([name]) => name);
 
+test("what it does not know it refuses, and says what it knows", () => {
+  for (const [given, message] of [[{ delay: 3 }, /no member "delay"/], [7, /must be an object/], [{ delayMs: "fast" }, /delayMs must be a number/], [{ delayMs: -1 }, /delayMs must be/]]) {
+    assert.throws(() => offline(given), (error) => message.test(error.message) && error.code === "invalid_config" && error.hint === "It knows: delayMs.", JSON.stringify(given));
+  }
+  for (const given of [undefined, {}, { delayMs: 0 }, { delayMs: undefined }]) assert.equal(offline(given).model, "offline");
+});
+
 // ---------------------------------------------------------------- the wording of the seeds
 
 // Twice, with other pages and other texts: what it says must change with them.

@@ -33,6 +33,14 @@ test("all words, in any order and case, in one message: the newest one", async (
   ]);
 });
 
+test("a letter with an accent is found in one sign or two", async () => {
+  const [one, two] = ["caf\u00e9", "cafe\u0301"];
+  const on = host({ a: [message("m1", `The ${two.toUpperCase()} is open`)], b: [message("m2", `The ${one} is open`)], c: [] }, { c: { title: `Caf${two.slice(3)}` } });
+  for (const query of [one, two, one.toUpperCase()]) {
+    assert.deepEqual((await search(query, on)).map(({ session: { id }, excerpt }) => [id, excerpt]), [["a", "The CAF\u00c9 is open"], ["b", "The caf\u00e9 is open"], ["c", undefined]]);
+  }
+});
+
 test("a title is enough where nothing was said, and all there is of what is archived", async () => {
   const states = { a: { title: "About kettles" }, b: { display_name: "Kettle", title: "x" }, c: { display_name: "Other", title: "Kettle", archived: "2026-01-01T00:00:00Z" }, kettle: { archived: "2026-01-01T00:00:00Z" } };
   const on = host({ a: [message("n", "The red kettle.")], b: [], c: [message("m", "kettle")], kettle: [], e: undefined }, states);

@@ -246,6 +246,42 @@ function args(test) {
 // ------------------------------------------------------------------ answers to what nobody asked
 
 function strays(test) {
+  test("names of other libraries, and names that are almost right, are answered with ours", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w", { storage: "memory", pageTools: false });
+      const provider = offline();
+      const hints = {};
+      const refused = async (what, work) => { const { code, hint = "" } = await T.refused(work); hints[what] = [code, hint.split(". ")[0]]; };
+      const tool = { name: "t", description: "d", inputSchema: { type: "object" }, execute: () => "ran" };
+      await refused("system", () => ws.startAgent({ provider, system: "x" }));
+      await refused("maxSteps", () => ws.startAgent({ provider, maxSteps: 5 }));
+      await refused("baseURL", () => ws.startAgent({ provider: { kind: "anthropic", baseURL: "https://example.com" } }));
+      await refused("parameters", async () => ws.tools.register({ ...tool, inputSchema: undefined, parameters: tool.inputSchema }));
+      await refused("both", async () => ws.tools.register({ ...tool, parameters: tool.inputSchema }));
+      await refused("delay", async () => offline({ delay: 3 }));
+      await refused("fallback", () => ws.startAgent({ provider, providers: { spare: provider }, fallback: ["nope"] }));
+      await refused("fallback near", () => ws.startAgent({ provider, providers: { spare: provider }, fallback: ["spar"] }));
+      await ws.startAgent({ provider });
+      await ws.run("Hello.");
+      await refused("system of a message", () => ws.sendMessage("x", { system: "y" }));
+      await refused("maxSteps of a message", () => ws.sendMessage("x", { maxSteps: 5 }));
+      await refused("command", () => ws.invoke("send_agent_mesage", { message: "x" }));
+      await refused("command of the package", () => lodger.invoke("send_agent_mesage", { message: "x" }));
+      await refused("export", () => ws.sessions.export("default", { fromat: "html" }));
+      await refused("fork", () => ws.sessions.fork("default", { provider: "none" }));
+      return hints;
+    });
+    assert.deepEqual(seen, {
+      system: ["invalid_config", 'Write "instructions"'], maxSteps: ["invalid_config", 'Write "maxTurns"'], baseURL: ["invalid_config", 'Write "baseUrl"'],
+      parameters: ["invalid_tool", 'Write "inputSchema".'], both: ["invalid_tool", 'Write "inputSchema".'], delay: ["invalid_config", "It knows: delayMs."],
+      fallback: ["invalid_config", "startAgent's providers are: spare"], "fallback near": ["invalid_config", 'Write "spare"'],
+      "system of a message": ["invalid_config", 'Write "instructions"'], "maxSteps of a message": ["invalid_config", "It is a member of startAgent's configuration: maxTurns"],
+      command: ["unknown_command", 'Write "send_agent_message"'], "command of the package": ["unknown_command", 'Write "send_agent_message"'],
+      export: ["invalid_arguments", 'Write "format"'], fork: ["invalid_config", "startAgent was given no providers by names"],
+    });
+  });
+
   test("answers to what nobody asked: a request, a call, a grant", async (t) => {
     const page = await t.tab();
     const codes = await page.evaluate(async () => {

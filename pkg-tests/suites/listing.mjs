@@ -1,11 +1,11 @@
 // All sessions as a page lists them: the store in each tab, with an agent and without, over reloads. Words that are searched.
 import assert from "node:assert/strict";
 import { follows, onBothHosts, open, openIn, start } from "../lib/tabs.mjs";
-import { gate, stream } from "../servers/raw.mjs";
-import { message } from "../servers/sse.mjs";
+import { gate, plain, stream } from "../servers/raw.mjs";
+import { errorBody, message } from "../servers/sse.mjs";
 
 export default function (test) {
-  onBothHosts(test, stores, unseen, unlisted, taken, titles, untitled);
+  onBothHosts(test, stores, unseen, unlisted, taken, titles, lateTitles, untitled);
   searched(test);
 }
 
@@ -56,6 +56,44 @@ function titles(on) {
     await shows(pages, { default: "default, idle", one: "A kettle for tea, idle, unread", two: "Mine, idle, unread", three: "Three words here, idle, unread" });
     assert.equal(route.requests.length, 5);
     assert.equal(await a.evaluate(async () => (await T.refused(() => ws.configureAgent({ title: "mine" }))).code), "invalid_config");
+  });
+}
+
+function lateTitles(on) {
+  on("a title that a page has not waited for, or that has failed, is asked for once by the next page", async (t, host) => {
+    const hold = gate();
+    const slow = message("Too late");
+    const route = await t.raw(message("Here you are."), stream(slow.slice(0, 4), hold, slow.slice(4)), message("More of it."), plain(400, errorBody("invalid_request_error", "no titles today")), message("A kettle for tea"), message("Well."));
+    const a = await open(t, host, { pageTools: false });
+    const asked = () => route.requests.filter(({ json }) => JSON.stringify(json.system ?? "").includes("titles")).length;
+    const again = async () => {
+      await a.reload();
+      await t.ready(a);
+      await openIn(a, host, { pageTools: false });
+      await start(a, route.base, { title: "auto" });
+      await listed(a);
+    };
+    const usage = () => a.evaluate(async () => (await ws.sessions.status("one")).session.usage);
+    const until = async (wanted) => { for (let n = 0; n < 250 && asked() < wanted; n++) await a.waitForTimeout(20); };
+    await start(a, route.base, { title: "auto" });
+    await listed(a);
+    await a.evaluate(async () => { await ws.sessions.launch({ id: "one" }); await ws.run("Find me a kettle", { sessionId: "one" }); });
+    const first = await usage();
+    await until(1);
+    // The second message comes before the title, and the page goes away before it too.
+    await a.evaluate(() => ws.run("And more", { sessionId: "one" }));
+    await again();
+    await until(2);
+    await shows([a], { default: "default, idle", one: "Find me a kettle, idle, unread" });
+    // It has failed: this page does not ask again, the next one does.
+    await a.waitForTimeout(300);
+    assert.equal(asked(), 2);
+    await again();
+    await shows([a], { default: "default, idle", one: "A kettle for tea, idle, unread" });
+    await again();
+    await a.evaluate(() => ws.run("And now?", { sessionId: "one" }));
+    assert.equal(asked(), 3, "what has a name is not asked about");
+    assert.equal((await usage()).inputTokens, 3 * first.inputTokens, "what titles take is nobody's");
   });
 }
 

@@ -219,6 +219,36 @@ function reloads(test) {
     assert.deepEqual(route.violations, []);
   });
 
+  for (const reloads of [false, true]) {
+    test(`Continue after Stop${reloads ? ", after a reload" : ""}: resume() goes on with what was interrupted, and what was shown stays`, async (t) => {
+      const { page, route, runId, hold } = await midAnswer(t);
+      const stopped = await page.evaluate(async (runId) => {
+        ws.interrupt();
+        const waited = T.plain(await ws.wait(runId));
+        return { waited, history: T.plain(await ws.history()) };
+      }, runId);
+      hold.open();
+      assert.equal(stopped.waited.outcome, "interrupted");
+      assert.deepEqual(stopped.history.map((m) => [m.role, m.status, m.parts[0].text]), [["user", "complete", "Count."], ["assistant", "interrupted", "One two "]]);
+      if (reloads) {
+        await page.reload();
+        await t.ready(page);
+        await comeBack(page, route.base);
+      }
+      const seen = await page.evaluate(async () => {
+        const run = await ws.resume();
+        const result = T.plain(await run.result);
+        const refused = await T.refused(() => ws.resume());
+        return { runId: run.runId, result, refused: refused.code, history: T.plain(await ws.history()) };
+      });
+      assert.deepEqual([seen.result.outcome, seen.result.text, seen.refused], ["completed", "One two three four.", "nothing_to_resume"]);
+      assert.notEqual(seen.runId, runId, "another run goes on");
+      assert.deepEqual(seen.history.map((m) => [m.role, m.status, m.parts[0].text]), [["user", "complete", "Count."], ["assistant", "interrupted", "One two "], ["assistant", "complete", "One two three four."]]);
+      assert.deepEqual(route.requests.map(({ json }) => JSON.stringify(json.messages[0]).includes("Count.")), [true, true]);
+      assert.deepEqual(route.violations, []);
+    });
+  }
+
   test('reload in mid-answer with resume: "auto": it goes on by itself', async (t) => {
     const { page, route, runId, hold } = await midAnswer(t, { resume: "auto" });
     await page.reload();

@@ -61,4 +61,35 @@ function cases(on) {
     assert.match(refused[2][2], /Write "temperature"/);
     assert.match(refused[3][2], /^It is a member of startAgent's configuration: maxTurns\.$/);
   });
+
+  on("reasoning, the longest answer and a provider's own options: by session, by message, over a reload, in a replay", async (t, host) => {
+    const route = await t.raw(...Array.from({ length: 6 }, () => message("Fine.")));
+    const config = { provider: { kind: "anthropic", apiKey: "sk-test", baseUrl: route.base, model: "claude-sonnet-4-5" }, maxOutputTokens: 9000, reasoning: "off", providerOptions: { metadata: { user_id: "all" } } };
+    const a = await open(t, host, { pageTools: false });
+    await a.evaluate((config) => ws.startAgent(config), config);
+    const say = (options) => a.evaluate(async (options) => (await (await ws.sendMessage("Hello.", { sessionId: "own", ...options })).result).outcome, options);
+    const sent = () => { const { max_tokens, thinking, metadata } = route.requests.at(-1).json; return [max_tokens, thinking?.budget_tokens ?? null, metadata?.user_id ?? null]; };
+    const own = { reasoning: "low", maxOutputTokens: 8000, providerOptions: { metadata: { user_id: "session" } } };
+    const launched = await a.evaluate(async (own) => T.plain((await ws.sessions.launch({ id: "own", ...own })).config), own);
+    assert.deepEqual(launched, own);
+    const seen = [];
+    for (const [options, why] of [[{}, "session"], [{ reasoning: "medium", maxOutputTokens: 30000, providerOptions: { metadata: { user_id: "message" } } }, "message"], [{ reasoning: "off" }, "off"], [{ reasoning: null, maxOutputTokens: null, providerOptions: null }, "null"]]) {
+      assert.equal(await say(options), "completed");
+      seen.push([why, ...sent()]);
+    }
+    await a.reload();
+    await t.ready(a);
+    await openIn(a, host, { pageTools: false });
+    await a.evaluate((config) => ws.startAgent(config), config);
+    await say({});
+    seen.push(["reload", ...sent()]);
+    assert.deepEqual(seen, [
+      ["session", 8000, 2048, "session"], ["message", 30000, 8192, "message"], ["off", 8000, null, "session"],
+      // `null` is what the configuration has.
+      ["null", 9000, null, "all"], ["reload", 8000, 2048, "session"],
+    ]);
+    const replayed = await a.evaluate(async () => T.plain(await ws.sessions.replay(await ws.sessions.export("own"))));
+    assert.equal(replayed.same, true, JSON.stringify(replayed));
+    assert.deepEqual(route.violations, []);
+  });
 }

@@ -620,4 +620,31 @@ function first(on) {
     assert.deepEqual(seen, { over: "budget_exceeded", granted: ["send"], left: [[], [], null], text: "Anew." });
     assert.deepEqual(route.violations, []);
   });
+
+  on("the run of a session that is removed while it works was interrupted, whenever its result is read", async (t, host) => {
+    const page = await tab(t, undefined, { host });
+    const seen = await page.evaluate(async () => {
+      await ws.startAgent({ provider: scriptedModel(Array(4).fill(["He", { delay: 60_000 }])) });
+      const seen = [];
+      for (const when of ["before", "after"]) {
+        for (const id of ["default", `notes-${when}`]) {
+          if (id !== "default") await s.launch({ id });
+          const said = new Promise((done) => ws.addEventListener("agent:message-chunk", done, { once: true }));
+          const run = await ws.sendMessage("Hello?", { sessionId: id });
+          await said;
+          const ask = () => [run.result, ws.wait(run.runId).catch(({ code }) => ({ outcome: code }))];
+          const asked = when === "before" && ask();
+          await s.remove(id);
+          const [{ outcome, text }, waited] = await Promise.all(asked || ask());
+          seen.push([id, outcome, text, waited.outcome]);
+        }
+      }
+      return seen;
+    });
+    assert.deepEqual(seen, [
+      ["default", "interrupted", "He", "interrupted"], ["notes-before", "interrupted", "He", "interrupted"],
+      // What it had said is gone with its session.
+      ["default", "interrupted", "", "interrupted"], ["notes-after", "interrupted", "", "interrupted"],
+    ]);
+  });
 }

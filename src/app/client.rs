@@ -157,6 +157,12 @@ pub(super) fn error_of(thrown: &JsValue) -> ErrorInfo {
     ErrorInfo::from_json(&plain(&error_info(thrown)).unwrap_or_default())
 }
 
+/// Tells the console of something that is left out, because it has another shape than its name.
+pub(super) fn unread(what: &str, error: &ErrorInfo) {
+    let words = ["lodger: what was told of \"", what, "\" was left out: ", &error.message].concat();
+    web_sys::console::error_1(&words.into());
+}
+
 /// What was told, in this shape.
 pub(super) fn read<T: Shape>(value: &JsValue) -> Result<T, ErrorInfo> {
     let text = JSON::stringify(value).ok().and_then(|text| text.as_string());

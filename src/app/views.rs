@@ -1,9 +1,10 @@
 //! Conversations, lists and journals as streams.
 //!
 //! Promises: a view gives the newest snapshot, and what is the same in it as before is the same `Rc`. A slow reader misses snapshots
-//! of a view, and no entry of a journal. A stream that is dropped ends what it follows.
+//! of a view, and no entry of a journal. A snapshot of another shape is skipped, and the console says why. A stream that is dropped
+//! ends what it follows.
 
-use super::client::{changes, error_of, function, iterator};
+use super::client::{changes, error_of, function, iterator, unread};
 use crate::error::{Code, ErrorInfo};
 use crate::js::plain;
 use crate::json;
@@ -84,9 +85,9 @@ impl<T: Listed> Following<T> {
                 *self.told.waker.borrow_mut() = Some(context.waker().clone());
                 return Poll::Pending;
             };
-            let snapshot = self.take(&next);
+            let snapshot = self.take(&next).map_err(|error| unread(T::LIST, &error)).ok();
             self.read.clone_from(&snapshot);
-            // One of another shape is none, and the next one is read whole.
+            // After one of another shape, the next one is read whole.
             self.last = if snapshot.is_some() { next } else { JsValue::UNDEFINED };
             if snapshot.is_some() {
                 return Poll::Ready(snapshot);
@@ -94,26 +95,34 @@ impl<T: Listed> Following<T> {
         }
     }
 
-    fn take(&mut self, next: &JsValue) -> Option<T> {
-        let mut value = json::parse(&changes(&self.last, next, T::LIST))?;
-        let length = usize::try_from(value.get("length")?.as_u64()?).ok()?;
-        let changed = value.get_mut("changed").map(Value::take)?;
+    fn take(&mut self, next: &JsValue) -> Result<T, ErrorInfo> {
+        let told = json::parse(&changes(&self.last, next, T::LIST));
+        let (value, length, changed) = told.and_then(parts).ok_or_else(no_snapshot)?;
         let mut list = self.read.as_mut().map(|read| std::mem::take(read.list())).unwrap_or_default();
         list.truncate(length);
-        let Value::Array(changed) = changed else { return None };
         for mut pair in changed {
-            let place = usize::try_from(pair.get(0)?.as_u64()?).ok()?;
-            let item = pair.get_mut(1)?.take();
-            let item = Rc::new(T::Item::read(item).ok()?);
-            match list.get_mut(place) {
+            let place = pair.get(0).and_then(Value::as_u64).and_then(|place| usize::try_from(place).ok());
+            let item = Rc::new(T::Item::read(pair.get_mut(1).map(Value::take).unwrap_or_default())?);
+            match list.get_mut(place.ok_or_else(no_snapshot)?) {
                 Some(old) => *old = item,
                 None => list.push(item),
             }
         }
-        let mut snapshot = T::read(value).ok()?;
+        let mut snapshot = T::read(value)?;
         *snapshot.list() = list;
-        Some(snapshot)
+        Ok(snapshot)
     }
+}
+
+/// A snapshot without its list, how long that is, and what in it has changed.
+fn parts(mut value: Value) -> Option<(Value, usize, Vec<Value>)> {
+    let length = usize::try_from(value.get("length")?.as_u64()?).ok()?;
+    let Value::Array(changed) = value.get_mut("changed")?.take() else { return None };
+    Some((value, length, changed))
+}
+
+fn no_snapshot() -> ErrorInfo {
+    ErrorInfo::new(Code::Protocol, "this is no snapshot")
 }
 
 impl<T> Drop for Following<T> {

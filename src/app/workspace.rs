@@ -533,8 +533,8 @@ impl Workspace {
     /// Tells a closure of every event, before the DOM target hears of it.
     pub fn on_event(&self, listener: impl Fn(&Event) + 'static) -> Listener {
         let tell = move |name: String, json: String| {
-            let event = json::parse(&json).and_then(|detail| Event::read(&name, detail).ok());
-            event.as_ref().map(&listener);
+            let event = Event::read(&name, json::parse(&json).unwrap_or_default()).map_err(ErrorInfo::from);
+            event.as_ref().map(&listener).unwrap_or_else(|error| client::unread(&name, error));
         };
         let names = What::NAMES.iter().map(|name| JsValue::from_str(name)).collect::<Array>();
         let tell = client::function(Closure::<dyn Fn(String, String)>::new(tell));

@@ -47,6 +47,10 @@ impl Harness {
             self.core.present_operator()?;
         }
         let Some(about) = about else { return Ok(Some(String::new())) };
+        if let Some(answer) = self.core.ended_by_removal(request) {
+            self.core.reply(id, Ok(Some(answer)));
+            return Ok(None);
+        }
         let running = self.core.state.lifecycle == Lifecycle::Running;
         let session = match about {
             // What nobody here works on need not be found.

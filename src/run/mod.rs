@@ -23,6 +23,6 @@ pub use machine::{
     Said, Settled, Steered, Summary, Turn, Until,
 };
 pub use output::Output;
-pub use registry::{Live, Runs};
+pub use registry::{Live, Removed, Runs};
 pub use retry::Again;
 pub use waiters::{Waiter, Waiters};

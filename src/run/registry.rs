@@ -11,6 +11,8 @@ use crate::run::waiters::Waiters;
 
 /// How many calls that were let go are remembered. What they still say comes soon or never.
 const LET_GO: usize = 64;
+/// How many runs are remembered that went with their session. Their callers ask soon.
+const REMOVED: usize = 64;
 
 /// A run under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,19 @@ pub struct Live {
     pub last_seq: u64,
 }
 
+/// A run that the removal of its session has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// Its id.
+    pub run: String,
+    /// Its session.
+    pub session: String,
+    /// When it began; `None`: its message still waited.
+    pub started_at: Option<Millis>,
+    /// When it ended.
+    pub at: Millis,
+}
+
 /// The runs under way.
 #[derive(Debug, Default)]
 pub struct Runs {
@@ -31,6 +46,8 @@ pub struct Runs {
     live: Named<Live>,
     /// The calls that nobody waits for any more, each with its run, the oldest first.
     let_go: Vec<(u32, String)>,
+    /// The runs that went with their session, the oldest first: no journal has them.
+    removed: Vec<Removed>,
     /// How much came too late, by run.
     dropped: Named<u64>,
     /// The same of all, also of what was no run's.
@@ -68,6 +85,22 @@ impl Runs {
         };
         live.last_seq += 1;
         Some(live.last_seq)
+    }
+
+    /// Runs have ended by the removal of their session.
+    pub fn go_with_session(&mut self, gone: Vec<Removed>) {
+        self.removed.extend(gone);
+        self.removed.drain(..self.removed.len().saturating_sub(REMOVED));
+    }
+
+    /// A session was brought back, with its runs.
+    pub fn come_back(&mut self, session: &str) {
+        self.removed.retain(|gone| gone.session != session);
+    }
+
+    /// A run that went with its session.
+    pub fn gone(&self, run: &str) -> Option<&Removed> {
+        self.removed.iter().find(|gone| gone.run == run)
     }
 
     /// Nobody waits for a call of this run any more.

@@ -249,10 +249,19 @@ impl Config {
         if self.named(name).is_some() {
             return Ok(());
         }
-        let message = ["no provider is called \"", shortened(name), "\""].concat();
+        Err(self.has_none(&["no provider is called \"", shortened(name), "\""]))
+    }
+
+    /// A name that no provider has, and which there are.
+    fn has_none(&self, message: &[&str]) -> ErrorInfo {
         let known: Vec<&str> = self.providers.iter().map(|(name, _)| name.as_str()).list();
-        let hint = ["startAgent's providers are: ", &find::join(&known, ", ")].concat();
-        Err(invalid(&message).hint(hint))
+        let known = find::join(&known, ", ");
+        let hint = if known.is_empty() {
+            "startAgent was given no providers by names".into()
+        } else {
+            ["startAgent's providers are: ", &known].concat()
+        };
+        invalid(&message.concat()).hint(hint)
     }
 
     /// Takes over one member.
@@ -318,10 +327,11 @@ impl Config {
     fn check(&self, own: Option<&str>) -> Result<(), ErrorInfo> {
         for (at, name) in self.fallback.iter().enumerate() {
             let Some(provider) = self.named(name) else {
-                return Err(invalid(&format!(
-                    "fallback names \"{}\", which is not in providers",
-                    shortened(name)
-                )));
+                return Err(self.has_none(&[
+                    "fallback names \"",
+                    shortened(name),
+                    "\", which is not in providers",
+                ]));
             };
             if self.fallback.iter().take(at).any(|before| before == name) {
                 return Err(invalid(&format!("fallback names \"{}\" twice", shortened(name))));
@@ -335,8 +345,11 @@ impl Config {
         }
         if let Some(Compaction { provider: Some(name), .. }) = &self.compaction {
             let provider = self.named(name).ok_or_else(|| {
-                let message = ["compaction.provider is \"", shortened(name), "\", which is not in providers"];
-                invalid(&message.concat())
+                self.has_none(&[
+                    "compaction.provider is \"",
+                    shortened(name),
+                    "\", which is not in providers",
+                ])
             })?;
             provider.knows_its_model(None)?;
         }
@@ -842,6 +855,23 @@ mod tests {
             assert_eq!(error.code, Code::InvalidConfig);
             assert!(error.message.contains(name), "{error}");
         }
+    }
+
+    #[test]
+    fn a_name_that_no_provider_has_is_answered_with_those_that_there_are() {
+        let spare = json!({ "spare": { "kind": "anthropic" }, "ours": { "kind": "anthropic" } });
+        for (patch, hint) in [
+            (json!({ "fallback": ["nope"] }), "startAgent was given no providers by names"),
+            (json!({ "fallback": ["nope"], "providers": spare }), "startAgent's providers are: ours, spare"),
+            (
+                json!({ "compaction": { "provider": "nope" }, "providers": spare }),
+                "startAgent's providers are: ours, spare",
+            ),
+        ] {
+            assert_eq!(error(patch.clone()).hint.as_deref(), Some(hint), "{patch}");
+        }
+        let none = Config::default().must_have("none").unwrap_err();
+        assert_eq!(none.hint.as_deref(), Some("startAgent was given no providers by names"));
     }
 
     #[test]

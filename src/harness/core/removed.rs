@@ -14,6 +14,8 @@ use crate::harness::core::tasks::passes;
 use crate::list::Listed;
 use crate::ports::{Millis, Table, Write};
 use crate::protocol::Command;
+use crate::run::Removed;
+use crate::session::Session;
 use serde_json::Value;
 
 impl Core {
@@ -61,6 +63,16 @@ impl Core {
             (Some(_), false) => false,
         };
         if there { Ok(()) } else { Err(no_session_for(command, session)) }
+    }
+
+    /// The runs that end where a session is removed now: the one that works, and those whose messages wait.
+    pub(in crate::harness) fn ends_with(&self, session: &str) -> Vec<Removed> {
+        let at = self.now;
+        let one =
+            |run: &str, started_at| Removed { run: run.into(), session: session.into(), started_at, at };
+        let current = self.current(session).map(|run| one(&run.id, Some(run.started_at)));
+        let queue = self.session(session).map(Session::queue).unwrap_or_default();
+        current.into_iter().chain(queue.iter().map(|queued| one(&queued.run, None))).list()
     }
 
     /// Removes a session that was changed from outside, at once: nothing in it says whose it is, and there is nothing to

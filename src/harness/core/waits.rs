@@ -7,7 +7,7 @@
 //! After the end of a failed run, an answer waits `errorGraceMs`. A run that goes on with it within that time takes its
 //! place: the answer has that run's times under the id that was asked for. If that run fails too, the same holds for
 //! it. The grace counts from the time that the journal has, so all waiters are told the same. A cleared conversation
-//! only keeps how each run has ended.
+//! only keeps how each run has ended. What a removal of the session has ended is remembered here, because no journal has it.
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
@@ -134,6 +134,20 @@ impl Core {
         let (session, run) = (session.into(), run.into());
         self.runs.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
         Ok(None)
+    }
+
+    /// The answer about a run that has ended by the removal of its session.
+    pub(in crate::harness) fn ended_by_removal(&self, request: &Request) -> Option<String> {
+        if !matches!(request.command, Command::Wait | Command::Result) {
+            return None;
+        }
+        let Awaited { run, until, .. } = self.awaited(request);
+        let gone = self.runs.gone(run)?;
+        let ended = Ended { at: gone.at, outcome: Outcome::Interrupted, error: None };
+        Some(json(&match until {
+            Some(_) => wait_result(run, gone.started_at, &ended, None),
+            None => result_without_words(run, &ended),
+        }))
     }
 
     /// Answers those who waited since before this start for runs of a session that have ended meanwhile.

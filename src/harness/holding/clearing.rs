@@ -112,9 +112,11 @@ impl Holding {
         if core.integrity(DEFAULT_SESSION) != Integrity::Tampered {
             core.must_own_session(DEFAULT_SESSION)?;
         }
+        let gone = core.ends_with(DEFAULT_SESSION);
         runner.interrupt_session(core, DEFAULT_SESSION, StoppedBy::Removed, true);
         runner.unqueue_all(core, DEFAULT_SESSION);
         core.answer_waiters(DEFAULT_SESSION);
+        core.runs.go_with_session(gone);
         reads.give_up(core, command, DEFAULT_SESSION);
         begin_anew(core, runner);
         Ok(())

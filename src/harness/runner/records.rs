@@ -84,6 +84,7 @@ impl Runner {
             core.must_own_session(session)?;
             if core.removed_at(session).is_some() {
                 self.ask_session(core, session, what, &args)?;
+                core.runs.come_back(session);
             }
         } else {
             self.ask_session(core, session, what, &args)?;
@@ -327,9 +328,11 @@ impl Runner {
     ) -> Result<(), ErrorInfo> {
         // An operator who may not remove it must not stop its run.
         core.must_own_session(session)?;
+        let gone = core.ends_with(session);
         self.interrupt_session(core, session, StoppedBy::Removed, true);
         self.unqueue_all(core, session);
         self.ask_session(core, session, Ask::Remove, args)?;
+        core.runs.go_with_session(gone);
         core.outbox.strictly();
         Ok(())
     }

@@ -806,6 +806,54 @@ fn a_removed_session_is_gone_and_can_be_brought_back_for_a_while() {
 }
 
 #[test]
+fn a_run_that_its_sessions_removal_has_ended_was_interrupted_whenever_that_is_asked() {
+    let mut page = Desk::started("ann");
+    page.launch("docs");
+    for (id, can_come_back) in [("docs", true), ("default", false)] {
+        let say = |page: &mut Desk, text: &str| {
+            page.must("sendMessage", json!({ "sessionId": id, "text": text, "whenBusy": "queue" }))["runId"]
+                .clone()
+        };
+        let over = say(&mut page, "hello");
+        page.says("hi");
+        let run = say(&mut page, "and?");
+        let begun = page.now;
+        let queued = say(&mut page, "then?");
+        let before = page.command("result", json!({ "runId": run }));
+        assert!(!page.answers.contains_key(&before));
+        page.now += 5;
+        page.must("sessions.remove", json!({ "id": id }));
+        let gone = page.now;
+        let asked = |page: &mut Desk, run: &Value| page.must("result", json!({ "runId": run }));
+        let interrupted =
+            |run: &Value| json!({ "runId": run, "outcome": "interrupted", "text": "", "turns": 0 });
+        for run in [&run, &queued] {
+            assert_eq!(asked(&mut page, run), interrupted(run));
+        }
+        let waited = page.must("wait", json!({ "runId": run }));
+        assert_eq!(
+            waited,
+            json!({ "runId": run, "status": "ok", "outcome": "interrupted", "startedAt": begun, "endedAt": gone })
+        );
+        assert_eq!(page.must("wait", json!({ "runId": queued })).get("startedAt"), None);
+        let told = page.answers.get(&before).cloned().unwrap().unwrap();
+        assert_eq!((&told["outcome"], &told["turns"]), (&json!("interrupted"), &json!(1)));
+        page.fails("result", json!({ "runId": over }));
+        // Nobody is told of it without an operator.
+        page.must("setOperator", json!({ "operator": null }));
+        assert_eq!(page.fails("result", json!({ "runId": run })).0, Code::OperatorRequired);
+        page.must("setOperator", json!({ "operator": { "subject": "ann" } }));
+        if can_come_back {
+            page.must("sessions.undoRemove", json!({ "id": id }));
+            assert_eq!(asked(&mut page, &over)["text"], "hi");
+            assert_eq!(asked(&mut page, &run)["outcome"], "interrupted");
+        }
+    }
+    page.holds("default");
+    page.holds("docs");
+}
+
+#[test]
 fn what_leads_to_a_removed_session_goes_and_no_other_row_is_read_for_it() {
     let found = |page: &Desk| {
         let rows = page.store.read(&Read::all(Table::Meta, vec!["run".into()]));
@@ -905,7 +953,10 @@ fn the_first_session_goes_at_once_and_begins_anew() {
         page.must("sessions.remove", json!({ "id": "default" }));
         assert_eq!(page.models.len(), 0);
         assert_eq!(page.must("history", json!({})), json!([]));
-        assert_eq!(page.fails("wait", json!({ "runId": run })).0, Code::RunNotFound);
+        // What a stop has ended before went with its conversation.
+        if !runs {
+            assert_eq!(page.fails("wait", json!({ "runId": run })).0, Code::RunNotFound);
+        }
         let all = [Table::Entries, Table::Heads, Table::Drafts, Table::Meta];
         let rows = all.into_iter().flat_map(|table| page.store.read(&Read::all(table, Vec::new())));
         let left = rows.map(|(key, row)| format!("{key:?} {row}"));
