@@ -404,6 +404,8 @@ fn results_that_were_left_out_stay_so_behind_a_summary() {
     let asked = page.asked.to_string();
     assert!(asked.contains("summary 1") && asked.contains("was left out"), "{asked}");
     assert!(!asked.contains("result result"), "{asked}");
+    // They did not have to be left out once more.
+    assert_eq!(kinds(&mut page, "shortened").len(), 1);
     holds(&mut page);
 }
 
