@@ -337,7 +337,7 @@ export interface Workspace extends EventTarget {
    * then on the model is sent the summary in place of it, with the person's own words as far as there is room. What `history()` and
    * exports show stays whole; the answer of this run has no parts, and `compactions`. `instructions`: what matters most.
    *
-   * @throws {LodgerError} `message_not_found` (nothing was said yet), `busy`, `not_running`.
+   * @throws {LodgerError} `message_not_found` (nothing was said yet), `busy`, `not_running`, `invalid_arguments`.
    */
   compact(options?: { sessionId?: string; instructions?: string }): Promise<Run>;
   /**
@@ -505,7 +505,10 @@ export interface ModelFacts {
   ends?: string;
 }
 
-/** A tool that the model's provider runs: its name, or what the provider's own API takes. What the provider calls a tool is a name too. */
+/**
+ * A tool that the model's provider runs: its name, or what the provider's own API takes. What the provider calls a tool is a name too. The `type` is one
+ * that a provider is known to have: one that is newer than this version goes into `providerOptions.tools`.
+ */
 export type ServerTool = "web_search" | "web_fetch" | "code_execution" | "google_search" | "url_context" | "code_interpreter" | { type: string; [member: string]: unknown };
 
 export interface AgentConfig {
@@ -533,7 +536,7 @@ export interface AgentConfig {
   providerOptions?: object;
   /**
    * Tools that the model's provider runs itself, beside the page's own: by name (`web_search`, `web_fetch`, `code_execution`), or as
-   * one item of the request's tools, `{ type, … }`, as the provider's API takes it. The newest plain type of a name is sent to Anthropic,
+   * one item of the request's tools, `{ type, … }`, as the API takes it of the providers that have this type. The newest plain type of a name is sent to Anthropic,
    * OpenAI's Responses, xAI's and Google's; `web_search` to OpenRouter as its plugin. What a provider does not have is left out, and
    * `agent:notice` (`server_tools`) tells it once a run. Their calls show as `tool-call` parts with `by: "provider"`, and what the answer has from
    * where as `source` parts. What they bring counts as text from outside. Nobody can be asked when one of them runs: so where a
@@ -586,7 +589,8 @@ export interface AgentConfig {
    * up what was said before the newest `keep` tokens. By default these are a quarter of what the window has for the conversation, and at
    * most 20,000. They are never more than half of that. `instructions`: what matters most. `provider`: the name of the provider that sums
    * up, by default the provider that answers. A model of unknown window is asked for a summary once its provider refuses a request as too
-   * long. `false`: the run fails then, with `context_length`.
+   * long. Where a summary fails and there is room for the request as it is, the run goes on without (`agent:notice` tells it). `false`: a
+   * full window fails the run, with `context_length`.
    */
   compaction?: false | { at?: number; keep?: number; instructions?: string; provider?: string };
   /**

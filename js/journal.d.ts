@@ -234,6 +234,8 @@ export interface JournalEntries {
     instructions?: string;
     /** The name in `providers` of the provider that sums up; absent: that of the run. */
     on?: string;
+    /** Whether there is room for the request as it is: its run goes on without the summary then, if that fails. */
+    fits?: boolean;
   };
   /** A person is asked whether tools that the provider runs may be offered in this run: nobody can be asked when one of them runs, and it can carry words out. */
   offer_asked: {

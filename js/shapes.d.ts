@@ -203,10 +203,7 @@ export interface Message {
   usage?: Usage;
   /** Why its run has failed. */
   error?: ErrorInfo;
-  /**
-   * Where the conversation was made shorter for the model in this run, the last one last: from then on it was sent a summary in
-   * place of what was said before. What is shown stays whole.
-   */
+  /** Where the conversation was made shorter for the model in this run, the last one last. What is shown stays whole. */
   compactions?: Compaction[];
   /** Of a person's message: what its model was told from memory beside it. */
   memories?: MemoryTold[];
@@ -230,17 +227,24 @@ export interface MemoryTold {
 export interface Compaction {
   /** When. */
   at: number;
+  /** How. */
+  kind: "results" | "summary";
   /** Why. */
   reason: "window" | "context_length" | "asked";
-  /** What the model is sent in place of what was said before. */
-  summary: string;
+  /**
+   * The id of the run (`runId` of its messages) from which on the model is sent all of it, word for word. Its own answer may be
+   * cut inside.
+   */
+  until: string;
+  /** Of a summary: what the model is sent in place of what was said before. */
+  summary?: string;
 }
 
 /** How much of a model's window a conversation has. */
 export interface Context {
   /** How many tokens the next request has, about. */
   used: number;
-  /** How many the model takes, with its answer. */
+  /** How many the model takes, with its answer. Absent: that is not known. */
   window?: number;
   /** How often the conversation was summed up. */
   compactions: number;

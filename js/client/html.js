@@ -30,6 +30,7 @@ export async function html({ session, messages }, file, base64) {
     const at = new Date(createdAt).toISOString();
     const who = role === "user" ? "Person" : role === "assistant" ? "Assistant" : "Gap";
     add(`<article class="${role === "user" ? "user" : "answer"}"><h2>${who}${status === "complete" ? "" : ` (${escaped(status)})`}, <time datetime="${at}">${at.slice(0, 16).replace("T", " ")} UTC</time></h2>\n`);
+    for (const mark of message.compactions ?? []) add(shortened(mark));
     for (const part of message.parts) {
       if (part.type !== "file") add(written(part));
       for (const one of part.type === "file" ? [part] : (part.files ?? [])) parts.push(...(await attached(one, await file(one.fileId), base64)));
@@ -46,6 +47,12 @@ export async function html({ session, messages }, file, base64) {
 const note = (text) => `<p class="note" dir="auto">${escaped(text)}</p>\n`;
 const value = (given) => `<pre>${escaped(typeof given === "string" ? given : JSON.stringify(given, null, 2))}</pre>`;
 const folded = (title, inside) => `<details><summary>${escaped(title)}</summary>${inside}</details>\n`;
+
+/** Where the conversation was made shorter for the model. */
+function shortened({ kind, summary }) {
+  if (kind === "results") return `<p class="note">From here on the model was sent what stands for old results of tools.</p>\n`;
+  return folded("From here on the model was sent a summary of what was said before", words(summary));
+}
 
 function written(part) {
   if (part.type === "text") return words(part.text);

@@ -219,6 +219,10 @@ async function markdown(workspace, command, id) {
     const who = message.role === "user" ? "Person" : message.role === "assistant" ? "Assistant" : "Gap";
     const how = message.status === "complete" ? "" : ` (${message.status})`;
     lines.push(`## ${who}${how}, ${new Date(message.createdAt).toISOString()}`, "");
+    for (const { kind, summary } of message.compactions ?? []) {
+      if (kind === "results") lines.push("*From here on the model was sent what stands for old results of tools.*", "");
+      else lines.push("*From here on the model was sent this summary of what was said before:*", "", ...summary.split("\n").map((line) => `> ${line}`), "");
+    }
     for (const part of message.parts) lines.push(...written(part), "");
     if (message.status === "damaged") lines.push(`Entries ${message.damaged.from} to ${message.damaged.to} of the journal are lost: ${inLine(message.damaged.why)}.`, "");
     else if (message.damaged) lines.push(`It ends early: ${inLine(message.damaged.why)}.`, "");

@@ -645,6 +645,19 @@ both("a tool without a function is told as one, so that its calls wait for an an
   assert.deepEqual(o.host.commandsSent("tools.unregister"), [{ name: "add" }]);
 });
 
+both("compact says that it takes one object", async (open) => {
+  const o = await open({ compact: () => ({ runId: "run1" }) });
+  for (const given of ["default", null, 7]) {
+    const { code, message, hint } = await rejection(o.workspace.compact(given));
+    assert.deepEqual([code, message], ["invalid_arguments", "compact takes one object."]);
+    assert.match(hint, /compact\(\{ sessionId/);
+  }
+  assert.deepEqual(o.host.commandsSent("compact"), []);
+  await o.workspace.compact();
+  await o.workspace.compact({ sessionId: "side" });
+  assert.deepEqual(o.host.commandsSent("compact"), [{}, { sessionId: "side" }]);
+});
+
 both("decide and lookup are called with what they are told, and what they say goes back", async (open) => {
   const o = await open();
   const asked = [];

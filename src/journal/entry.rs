@@ -414,6 +414,8 @@ entries! {
             instructions: Option<String>,
             /// The name in `providers` of the provider that sums up; absent: that of the run.
             on: Option<String>,
+            /// Whether there is room for the request as it is: its run goes on without the summary then, if that fails.
+            fits: Option<bool>,
         }
         /// A person is asked whether tools that the provider runs may be offered in this run: nobody can be asked when one of
         /// them runs, and it can carry words out.
@@ -1086,6 +1088,7 @@ mod tests {
                 window: Some(8_000),
                 instructions: Some("i".into()),
                 on: None,
+                fits: Some(true),
             },
             Entry::OfferAsked {
                 request: "ask_r1_1".into(),

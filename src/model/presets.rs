@@ -61,6 +61,8 @@ pub struct Dialect {
     /// The tools that the provider runs itself, by their common names: the list of a body that each stands in, and its item
     /// there.
     pub served: &'static [(&'static str, &'static str, &'static str)],
+    /// The types of the items that its list `tools` has for what the provider runs. `#` is a digit; `*` at the end is anything.
+    pub hosted: &'static [&'static str],
 }
 
 /// The common names of tools that providers run themselves, each with what else it is called.
@@ -161,15 +163,43 @@ impl Dialect {
         structured: Structured::Known,
         azure: None,
         served: &[],
+        hosted: &[],
     };
 
     /// What is shaped like OpenAI's Responses.
-    pub const RESPONSES: Dialect =
-        Dialect { ids: Ids::Plain(64), structured: Structured::Own, ..Dialect::CHAT };
+    pub const RESPONSES: Dialect = Dialect {
+        ids: Ids::Plain(64),
+        structured: Structured::Own,
+        hosted: &[
+            "web_search",
+            "web_search_####_##_##",
+            "web_search_preview",
+            "web_search_preview_####_##_##",
+            "code_interpreter",
+            "file_search",
+            "image_generation",
+            "mcp",
+            "shell",
+            "tool_search",
+        ],
+        ..Dialect::CHAT
+    };
 
     /// A model that the page reaches by itself.
     /// What its function makes of files is the page's affair.
     pub const CUSTOM: Dialect = Dialect { structured: Structured::Told, documents: true, ..Dialect::CHAT };
+
+    /// Whether its provider runs what an item of this type offers.
+    pub fn hosts(&self, kind: &str) -> bool {
+        let fits = |known: &&str| match known.strip_suffix('*') {
+            Some(start) => kind.starts_with(start),
+            None => {
+                let alike = |(known, sign): (u8, u8)| known == sign || known == b'#' && sign.is_ascii_digit();
+                known.len() == kind.len() && known.bytes().zip(kind.bytes()).all(alike)
+            }
+        };
+        self.hosted.iter().any(|known| fits(known))
+    }
 }
 
 impl Default for Dialect {
@@ -211,6 +241,14 @@ pub const PRESETS: &[Preset] = &[
                 ("web_search", "tools", r#"{"type":"web_search_20250305","name":"web_search"}"#),
                 ("web_fetch", "tools", r#"{"type":"web_fetch_20250910","name":"web_fetch"}"#),
                 ("code_execution", "tools", r#"{"type":"code_execution_20250825","name":"code_execution"}"#),
+            ],
+            hosted: &[
+                "web_search_########",
+                "web_fetch_########",
+                "code_execution_########",
+                "advisor_########",
+                "tool_search_tool_*",
+                "mcp_toolset",
             ],
             ..Dialect::CHAT
         },
@@ -256,6 +294,14 @@ pub const PRESETS: &[Preset] = &[
                 ("web_search", "tools", r#"{"type":"web_search"}"#),
                 ("code_execution", "tools", r#"{"type":"code_interpreter"}"#),
             ],
+            hosted: &[
+                "web_search",
+                "x_search",
+                "code_interpreter",
+                "file_search",
+                "collections_search",
+                "mcp",
+            ],
             ..Dialect::RESPONSES
         },
         ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
@@ -274,6 +320,14 @@ pub const PRESETS: &[Preset] = &[
                 ("web_search", "tools", r#"{"type":"google_search"}"#),
                 ("web_fetch", "tools", r#"{"type":"url_context"}"#),
                 ("code_execution", "tools", r#"{"type":"code_execution"}"#),
+            ],
+            hosted: &[
+                "google_search",
+                "google_maps",
+                "url_context",
+                "code_execution",
+                "file_search",
+                "mcp_server",
             ],
             ..Dialect::CHAT
         },
@@ -301,6 +355,7 @@ pub const PRESETS: &[Preset] = &[
             documents: true,
             key_path: Some("/key"),
             served: &[("web_search", "plugins", r#"{"id":"web"}"#)],
+            hosted: &["openrouter:*"],
             ..Dialect::CHAT
         },
     ),
@@ -320,7 +375,12 @@ pub const PRESETS: &[Preset] = &[
         "groq",
         "https://api.groq.com/openai/v1",
         true,
-        Dialect { images: false, structured: Structured::Tool, ..Dialect::CHAT },
+        Dialect {
+            images: false,
+            structured: Structured::Tool,
+            hosted: &["browser_search", "code_interpreter"],
+            ..Dialect::CHAT
+        },
     ),
     compatible(
         "deepseek",

@@ -20,7 +20,7 @@ pub use budget::Budget;
 pub(crate) use machine::answer_id;
 pub use machine::{
     Budgets, Call, CallState, Delegate, Ended, NO_ANSWER, Offer, OfferQuestion, Prompt, Question, Rules, Run,
-    Said, Settled, Steered, Summary, Turn, Until,
+    Said, Settled, Shortened, Steered, Summary, Turn, Until,
 };
 pub use output::Output;
 pub use registry::{Live, Removed, Runs};

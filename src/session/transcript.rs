@@ -34,6 +34,8 @@ pub struct Transcript {
     beside: usize,
     /// How many bytes stand for what was summed up.
     told: usize,
+    /// The skills that are in use: how each was asked for, and how many bytes it says.
+    skills: Vec<(String, usize)>,
     /// How it began with each run that was taken up: a newer version of what follows starts there.
     starts: Vec<Start>,
     runs: usize,
@@ -57,6 +59,7 @@ pub struct Transcript {
 #[derive(Clone, Copy, Debug)]
 struct Start {
     len: usize,
+    skills: usize,
     said_last: bool,
     results_last: bool,
     paused: bool,
@@ -109,6 +112,7 @@ impl Transcript {
             has_files: false,
             beside: 0,
             told: 0,
+            skills: Vec::new(),
             starts: Vec::new(),
             said_last: false,
             results_last: false,
@@ -138,6 +142,9 @@ impl Transcript {
         self.steered = entered.iter().take_while(|steered| steered.after < start.turns).count();
         let told = summing::told(of, &self.kept, &self.mark);
         self.told = told.len();
+        for (arguments, text) in summing::skills(of, start) {
+            self.skills.push((arguments.into(), text.len()));
+        }
         self.push(Role::User, vec![Block::Text(told)], false);
     }
 
@@ -171,10 +178,16 @@ impl Transcript {
         self.measure().used(runs, &kept).max(least as u64)
     }
 
-    /// How many tokens the next request has besides the messages, about.
+    /// How many tokens the next request has besides what was said, about.
     pub fn beside(&self) -> u64 {
-        // Instructions and tools are plain words, whatever the conversation is.
-        self.measure().tokens_of(self.beside).min(self.beside as u64 / 2)
+        // Instructions, tools and skills are plain words, whatever the conversation is.
+        let bytes = self.beside + self.skills();
+        self.measure().tokens_of(bytes).min(bytes as u64 / 2)
+    }
+
+    /// How many bytes the skills have that are in use. They are among the messages, and no summary makes them shorter.
+    pub fn skills(&self) -> usize {
+        self.skills.iter().map(|(_, bytes)| bytes).sum()
     }
 
     /// How many bytes so many tokens have here, about.
@@ -201,10 +214,12 @@ impl Transcript {
             self.stale = true;
             return;
         };
-        let Some(Start { len, said_last, results_last, paused }) = self.starts.get(at).copied() else {
+        let Some(Start { len, skills, said_last, results_last, paused }) = self.starts.get(at).copied()
+        else {
             return;
         };
         self.text.truncate(len);
+        self.skills.truncate(skills);
         self.starts.truncate(at);
         (self.runs, self.turns, self.prompted, self.steered) = (kept, 0, false, 0);
         (self.said_last, self.results_last, self.paused) = (said_last, results_last, paused);
@@ -215,7 +230,8 @@ impl Transcript {
         while let Some(run) = runs.get(self.runs) {
             if self.starts.len() + self.kept.start.run == self.runs {
                 let Transcript { said_last, results_last, paused, .. } = *self;
-                self.starts.push(Start { len: self.text.len(), said_last, results_last, paused });
+                let (len, skills) = (self.text.len(), self.skills.len());
+                self.starts.push(Start { len, skills, said_last, results_last, paused });
             }
             let refused = refused(runs, self.runs);
             if !self.prompted && run.prompt.continues.is_none() {
@@ -318,6 +334,11 @@ impl Transcript {
                 let result = |call| self.result(call, refused, shortened);
                 let results = turn.calls.iter().map(result).whole();
                 let Some(mut results) = results else { return false };
+                for (arguments, text) in turn.calls.iter().filter_map(compaction::skill_of) {
+                    if self.skills.iter().all(|(known, _)| known != arguments) {
+                        self.skills.push((arguments.into(), text.len()));
+                    }
+                }
                 let gave = turn.calls.iter().any(|call| !call.files().is_empty());
                 let files = if gave { self.files_behind(&mut results) } else { Vec::new() };
                 self.leaves_out |= gave && refused;

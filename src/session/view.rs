@@ -7,14 +7,16 @@
 use super::{Queued, Session, files_among};
 use crate::error::{Code, ErrorInfo};
 use crate::find::hidden;
-use crate::journal::Sums;
+use crate::journal::{CompactReason, Sums};
 use crate::json;
 use crate::list::Listed;
+use crate::maps::sorted;
 use crate::model::{Block, Cited, File, ServerCall, Usage};
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::rooms::{Room, enter};
-use crate::run::{Call, CallState, Outcome, Prompt, Run, Said, Settled, Steered, Summary, Turn};
+use crate::run::{Call, CallState, Outcome, Prompt, Run, Said, Settled};
+use crate::run::{Shortened, Steered, Summary, Turn, Until};
 use serde_json::Value;
 
 /// The conversation, the oldest first: the last `limit` messages before the message `before`.
@@ -244,13 +246,20 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
 
 /// Where the conversation was made shorter for the model in this run; `None`: nowhere.
 fn compactions(run: &Run) -> Option<Value> {
-    let one = |summary: &Summary| {
-        let text = summary.text()?;
+    let mark = |at: Millis, kind: &str, reason: &str, until: &Until| {
         let mut mark = Object::new();
-        mark.number("at", summary.run.ended.as_ref()?.at).text("reason", summary.reason.as_str());
-        Some(mark.text("summary", &text).done())
+        mark.number("at", at).text("kind", kind).text("reason", reason).text("until", &until.run);
+        mark
     };
-    let all = run.summaries.iter().filter_map(one).list();
+    let window = CompactReason::Window.as_str();
+    let left_out = |of: &Shortened| (of.at, mark(of.at, "results", window, &of.until).done());
+    let summed_up = |of: &Summary| {
+        let at = of.run.ended.as_ref()?.at;
+        let text = of.text()?;
+        Some((at, mark(at, "summary", of.reason.as_str(), &of.until).text("summary", &text).done()))
+    };
+    let all = run.shortened.iter().map(left_out).chain(run.summaries.iter().filter_map(summed_up)).list();
+    let all = sorted(all, |(at, _)| *at).into_iter().map(|(_, mark)| mark).list();
     (!all.is_empty()).then(|| all.into())
 }
 

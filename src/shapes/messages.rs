@@ -1,6 +1,6 @@
 //! A conversation as it is shown: messages, calls, questions, and how runs end.
 
-use super::{Misfit, Shape, shapes};
+use super::{CompactionWay, Misfit, Shape, shapes};
 use crate::error::ErrorInfo;
 use crate::journal::words::{CompactReason, Mode, Outcome, words};
 use serde_json::{Map, Value};
@@ -119,8 +119,7 @@ shapes! {
         usage: Option<Usage>;
         /// Why its run has failed.
         error: Option<ErrorInfo>;
-        /// Where the conversation was made shorter for the model in this run, the last one last: from then on it was sent a summary in place of what
-        /// was said before. What is shown stays whole.
+        /// Where the conversation was made shorter for the model in this run, the last one last. What is shown stays whole.
         compactions: Option<Vec<Compaction>>;
         /// Of a person's message: what its model was told from memory beside it.
         memories: Option<Vec<MemoryTold>>;
@@ -142,17 +141,22 @@ shapes! {
     told Compaction {
         /// When.
         at: u64;
+        /// How.
+        kind: CompactionWay;
         /// Why.
         reason: CompactReason;
-        /// What the model is sent in place of what was said before.
-        summary: String;
+        /// The id of the run (`runId` of its messages) from which on the model is sent all of it, word for word. Its own answer may be cut
+        /// inside.
+        until: String;
+        /// Of a summary: what the model is sent in place of what was said before.
+        summary: Option<String>;
     }
 
     /// How much of a model's window a conversation has.
     told Context {
         /// How many tokens the next request has, about.
         used: u64;
-        /// How many the model takes, with its answer.
+        /// How many the model takes, with its answer. Absent: that is not known.
         window: Option<u64>;
         /// How often the conversation was summed up.
         compactions: u64;

@@ -349,9 +349,13 @@ impl Calls {
 fn context_of(core: &Core, setup: &Setup, session: &str) -> Option<Value> {
     let AtHand { session, transcripts, .. } = core.sessions.get(session)?;
     let run = session.runs.last()?;
-    let window = setup.config.known(run.on.as_deref()).and_then(|known| known.context);
+    // A session and a message may ask another model. What is gone of that fails the run, and is told then.
+    let own = setup.config_with(session.overrides_of(run).as_ref()).ok();
+    let config = own.as_ref().unwrap_or(&setup.config);
+    let window = config.known(run.on.as_deref()).and_then(|known| known.context);
     let compactions = session.compactions();
-    if window.is_none() && compactions == 0 {
+    let counted = session.sums.usage.read() > 0 || run.sums.usage.read() > 0;
+    if window.is_none() && compactions == 0 && !counted {
         return None;
     }
     let guess = Measure { ratio: GUESS, beside: 0, told: 0, by: None };

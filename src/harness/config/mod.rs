@@ -18,7 +18,7 @@ use crate::find;
 use crate::journal::{Limit, Process, redact};
 use crate::json::json;
 use crate::list::Listed;
-use crate::model::{Ability, Catalog, Known, Peer, Preset, Reasoning, SERVED, Settings};
+use crate::model::{Ability, Catalog, Known, PRESETS, Peer, Preset, Reasoning, SERVED, Settings};
 use crate::object::Object;
 use crate::ports::{MAX_DELAY_MS, Shelf};
 use crate::prompt::{self, Skill};
@@ -471,9 +471,9 @@ impl Config {
     /// the page wrote it. `None`: it has no such tool.
     pub fn served_by(&self, on: Option<&str>, name: &str, given: &Value) -> Option<(&'static str, String)> {
         let Provider::Http(http) = self.serving(on).filter(|_| self.calls_tools(on))? else { return None };
-        let Preset { wire, dialect, .. } = http.preset;
-        if given.is_object() {
-            return wire.served().map(|_| ("tools", json(given)));
+        let Preset { dialect, .. } = http.preset;
+        if let Some(kind) = given.get("type").and_then(Value::as_str) {
+            return dialect.hosts(kind).then(|| ("tools", json(given)));
         }
         let served = dialect.served.iter().find(|(common, ..)| *common == name);
         served.map(|(_, list, item)| (*list, (*item).to_owned()))
@@ -723,9 +723,17 @@ fn server_tools(value: &Value, name: &str) -> Result<Rc<ServerTools>, ErrorInfo>
                 })?;
                 *common
             }
-            None => text("type")
-                .map(|kind| text("name").unwrap_or(kind))
-                .ok_or_else(|| must(&path, "a name, or an object with a type"))?,
+            None => {
+                let kind = text("type").ok_or_else(|| must(&path, "a name, or an object with a type"))?;
+                if !PRESETS.iter().any(|preset| preset.dialect.hosts(kind)) {
+                    let message =
+                        [&path, ".type is \"", shortened(kind), "\", which no provider has"].concat();
+                    return Err(invalid(&message).hint(
+                        "check the type; one that is newer than this version goes into providerOptions.tools",
+                    ));
+                }
+                text("name").unwrap_or(kind)
+            }
         };
         Ok((named.to_owned(), tool.clone()))
     };

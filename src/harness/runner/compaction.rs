@@ -76,25 +76,29 @@ pub(super) enum First {
 /// What a model is sent besides the conversation, and how much.
 #[derive(Debug)]
 pub(super) struct Beside {
-    /// The part with the most bytes, and its verb.
-    largest: &'static str,
-    /// All of it, in bytes.
+    /// The part with the most bytes, with its verb, and what makes it smaller.
+    largest: (&'static str, &'static str),
+    /// All of it but for skills, in bytes.
     pub bytes: usize,
-    /// The same in tokens, about.
+    /// All of it in tokens, about.
     pub tokens: u64,
 }
 
 impl Beside {
-    /// Of this request.
-    pub fn of(settings: &Settings, specs: &[ToolSpec]) -> Beside {
+    /// Of this request, whose conversation has skills of so many bytes in use.
+    pub fn of(settings: &Settings, specs: &[ToolSpec], skills: usize) -> Beside {
         let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + tool.input_schema.len();
         let tools: usize = specs.iter().map(tool).sum();
         let system = settings.system.len();
-        Beside {
-            largest: if tools > system { "the tools leave" } else { "the system prompt leaves" },
-            bytes: tools + system,
-            tokens: 0,
-        }
+        let fewer = "shorten the instructions, or offer fewer tools";
+        let largest = if skills > tools.max(system) {
+            ("the skills in use leave", "shorten the skills, or clear the conversation")
+        } else if tools > system {
+            ("the tools leave", fewer)
+        } else {
+            ("the system prompt leaves", fewer)
+        };
+        Beside { largest, bytes: tools + system, tokens: 0 }
     }
 }
 
@@ -147,7 +151,8 @@ impl Runner {
             let wait = self.call_for_help();
             return if percent < u128::from(*at) { First::Call } else { wait };
         }
-        if percent < u128::from(*at) {
+        // What could not be summed up is tried again once there is no room, or by the next run.
+        if percent < u128::from(*at) || asking.does_without && fill.used <= usable {
             return First::Call;
         }
         self.compact(core, &config, session, run, CompactReason::Window, fill)
@@ -268,7 +273,9 @@ impl Runner {
             place = place.or_else(|| summing::cut(runs, &kept, 0, false));
         }
         let measure = transcript.measure();
-        if reason == CompactReason::Refused && measure.tokens_of(measure.told) > usable / 2 {
+        // Skills are sent anew with each summary.
+        let summed = measure.told.saturating_sub(transcript.skills());
+        if reason == CompactReason::Refused && measure.tokens_of(summed) > usable / 2 {
             // Nothing was said since the last summary, which may be of a larger window.
             place = place.or(Some(kept.start));
         }
@@ -300,6 +307,7 @@ impl Runner {
             window,
             instructions,
             on: options.provider.clone(),
+            fits: (reason == CompactReason::Window && fill.used <= usable).then_some(true),
         };
         self.append(core, session, Some(&id), &entry);
         First::Again
@@ -311,6 +319,8 @@ struct Asking {
     summarizes: bool,
     compacts: bool,
     summed_up: bool,
+    /// Its conversation could not be summed up, and had room as it was.
+    does_without: bool,
     /// How often its conversation was made shorter since its model has said something.
     tries: u32,
 }
@@ -322,6 +332,7 @@ impl Asking {
             summarizes: run.summarizes,
             compacts: run.prompt.compacts.is_some(),
             summed_up: run.summaries.last().is_some_and(Summary::is_whole),
+            does_without: run.summaries.last().is_some_and(Summary::is_done_without),
             tries: u32::try_from(now.count()).unwrap_or(u32::MAX),
         }
     }
@@ -356,7 +367,7 @@ pub(super) fn check_window(config: &Config, on: Option<&str>, beside: &Beside) -
     }
     let (largest, hint) = match output > tokens {
         true => ("the answer leaves", "lower maxOutputTokens"),
-        false => (beside.largest, "shorten the instructions, or offer fewer tools"),
+        false => beside.largest,
     };
     let message = format!(
         "{largest} less than {LEAST} of the {window} tokens of the model's window to the conversation"

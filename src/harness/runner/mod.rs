@@ -345,7 +345,10 @@ impl Runner {
             // The model is told with its next call.
             OfRun::Reminded { .. } => self.calls.tell_message(core, session, run, true),
             OfRun::Compacting { of, .. } => self.calls.tell_compaction(core, session, of, entry),
-            OfRun::Shortened { .. } => self.calls.tell_compaction(core, session, run, entry),
+            OfRun::Shortened { .. } => {
+                self.calls.tell_compaction(core, session, run, entry);
+                self.calls.tell_message(core, session, run, false);
+            }
             OfRun::Called { call } => {
                 self.calls.tell_message(core, session, run, false);
                 self.call_model(core, session, run, *call);

@@ -143,9 +143,9 @@ impl Runner {
             transcripts.insert(key, transcript);
         }
         let transcript = transcripts.get_mut(key).ok_or_else(gone)?;
-        let mut beside = Beside::of(&settings, &specs);
-        transcript.goes_with(beside.bytes);
+        transcript.goes_with(Beside::of(&settings, &specs, 0).bytes);
         transcript.extend(of.runs);
+        let mut beside = Beside::of(&settings, &specs, transcript.skills());
         beside.tokens = transcript.beside();
         let (messages, beside) = (transcript.text(), Some(beside));
         Ok(Question { settings, specs, messages, beside, refused: asking.needs_another_key() })

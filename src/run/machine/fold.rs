@@ -6,7 +6,7 @@
 use super::reasons::{interrupted, not_run, out_of_time, refusal, unknown_outcome};
 use super::{
     Call, CallState, Delegate, Ended, Inspection, KeyState, NO_ANSWER, OfferQuestion, Prompt, Question, Run,
-    Said, Settled, Steered, Summary, Turn, Until, bytes_of,
+    Said, Settled, Shortened, Steered, Summary, Turn, Until, bytes_of,
 };
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Answer, Entry, OfCall, OfRun, Outcome, Scope, StoppedBy};
@@ -87,7 +87,8 @@ impl Run {
 
     /// A run begins that sums up for this one.
     fn sum_up(&mut self, id: &str, at: Millis, entry: &Entry) -> Option<()> {
-        let Entry::Compacting { reason, until, turns, words, room, instructions, on, .. } = entry else {
+        let Entry::Compacting { reason, until, turns, words, room, instructions, on, fits, .. } = entry
+        else {
             return None;
         };
         if self.ended.is_some() || self.summarizes || self.summarizer().is_some() {
@@ -108,6 +109,7 @@ impl Run {
             instructions: instructions.clone(),
             after: self.turns.len(),
             calls: self.calls,
+            fits: *fits == Some(true),
             run,
         });
         Some(())
@@ -172,7 +174,8 @@ impl Run {
             OfRun::Compacting { .. } => return None,
             OfRun::Shortened { until, turns, .. } => {
                 let turns = usize::try_from(*turns).unwrap_or(usize::MAX);
-                self.shortened = Some((Until { run: until.clone(), turns }, self.calls));
+                let until = Until { run: until.clone(), turns };
+                self.shortened.push(Shortened { until, calls: self.calls, at });
                 self.broke = None;
             }
             OfRun::OfferAsked { .. } | OfRun::OfferAnswered { .. } => self.fold_offer(entry)?,
@@ -512,7 +515,8 @@ impl Run {
 
     /// Why a run has failed that the machine itself has ended.
     fn failure(&self, code: Code) -> ErrorInfo {
-        let summary = self.summaries.last().and_then(|summary| summary.run.ended.as_ref()?.error.clone());
+        let summary = self.summaries.last().filter(|summary| !summary.is_done_without());
+        let summary = summary.and_then(|summary| summary.run.ended.as_ref()?.error.clone());
         if let Some(error) = summary.filter(|error| error.code == code) {
             return error;
         }

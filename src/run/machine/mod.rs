@@ -149,14 +149,33 @@ pub struct Summary {
     pub after: usize,
     /// How many model calls that run had made.
     pub calls: u64,
+    /// Whether that run goes on without it where it fails: there is room for its request as it is.
+    pub fits: bool,
     /// The run that sums up.
     pub run: Run,
+}
+
+/// Where results of tool calls began to be left out of what is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortened {
+    /// Up to where they are.
+    pub until: Until,
+    /// How many model calls the run had made.
+    pub calls: u64,
+    /// When.
+    pub at: Millis,
 }
 
 impl Summary {
     /// Whether it is there.
     pub fn is_whole(&self) -> bool {
         self.run.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Completed)
+    }
+
+    /// Whether it was not made, and its run goes on without it. One whose own request was too long is made of less.
+    pub fn is_done_without(&self) -> bool {
+        let error = self.run.ended.as_ref().and_then(|ended| ended.error.as_ref());
+        self.fits && error.is_some_and(|error| error.code != Code::ContextLength)
     }
 
     /// Its text, once it is there.
@@ -486,9 +505,8 @@ pub struct Run {
     pub reminded: Vec<(String, String)>,
     /// What was summed up for it, the last one last.
     pub summaries: Vec<Summary>,
-    /// Up to where results of tool calls are sent as what stands for them, since it was said in this run. With it is the
-    /// number of model calls that the run had made.
-    pub shortened: Option<(Until, u64)>,
+    /// Where results of tool calls began to be sent as what stands for them, the last one last.
+    pub shortened: Vec<Shortened>,
     /// How long it and those that worked for it have worked or waited, in milliseconds; not how long it was held.
     pub worked_ms: Millis,
     /// When its last entry was made, or one of those that worked for it.
@@ -531,7 +549,7 @@ impl Run {
             summarizes: false,
             reminded: Vec::new(),
             summaries: Vec::new(),
-            shortened: None,
+            shortened: Vec::new(),
             worked_ms: 0,
             last_at: started_at,
             outside: false,

@@ -128,11 +128,12 @@ impl Run {
         if self.offer_asked().is_some() {
             return None;
         }
-        let summed_up = match self.summaries.last().and_then(|summary| summary.run.ended.as_ref()) {
+        let last = self.summaries.last().filter(|summary| !summary.is_done_without());
+        let summed_up = match last.and_then(|summary| summary.run.ended.as_ref()) {
             Some(Ended { outcome: Outcome::Failed, error, .. }) => {
                 return Some(end(Outcome::Failed, error.as_ref().map(|error| error.code)));
             }
-            _ => self.summaries.last().is_some_and(|summary| summary.after == self.turns.len()),
+            _ => last.is_some_and(|summary| summary.after == self.turns.len()),
         };
         if summed_up && self.prompt.compacts.is_some() {
             return Some(end(Outcome::Completed, None));

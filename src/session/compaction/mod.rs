@@ -8,7 +8,7 @@
 pub mod summing;
 
 use crate::model::{Block, FileKind};
-use crate::run::{Call, CallState, Prompt, Run, Said, Settled, Summary, Turn, Until};
+use crate::run::{Call, CallState, Prompt, Run, Said, Settled, Shortened, Summary, Turn, Until};
 use crate::session::{Earlier, Session};
 use crate::tools::own::USE_SKILL;
 
@@ -48,19 +48,24 @@ impl Window {
     pub fn of(runs: &[Run]) -> Window {
         let mut kept = Window::default();
         for (at, run) in runs.iter().enumerate().rev() {
+            // What was left out in runs before that is summed up.
+            if kept.summary.is_some() && at < kept.start.run {
+                break;
+            }
             let before = runs.get(..=at).unwrap_or_default();
             if kept.shortened == Place::default()
-                && let Some((until, calls)) = &run.shortened
+                && let Some(Shortened { until, calls, .. }) = run.shortened.last()
                 && let Some(place) = place_of(before, until)
             {
-                (kept.shortened, kept.since) = (place, (at, *calls));
+                kept.shortened = place;
+                kept.since = kept.since.max((at, *calls));
             }
-            if let Some(summary) = run.summaries.iter().rfind(|summary| summary.is_whole())
+            if kept.summary.is_none()
+                && let Some(summary) = run.summaries.iter().rfind(|summary| summary.is_whole())
                 && let Some(start) = place_of(before, &summary.until)
             {
                 (kept.summary, kept.start) = (Some(summary.run.id.clone()), start);
                 kept.since = kept.since.max((at, summary.calls));
-                break;
             }
         }
         kept
@@ -255,6 +260,16 @@ pub(super) fn head(text: &str, most: usize) -> &str {
 fn short(text: &str, most: usize) -> String {
     let part = head(text, most);
     [part, if part.len() < text.len() { CUT } else { "" }].concat()
+}
+
+/// A skill that a call has read: how it was asked for, and what it says.
+pub fn skill_of(call: &Call) -> Option<(&str, &str)> {
+    match &call.state {
+        CallState::Settled(settled) if call.name == USE_SKILL && settled.error.is_none() => {
+            Some((&call.arguments, &settled.text))
+        }
+        _ => None,
+    }
 }
 
 /// What stands for the result of a tool call. `None`: it is not longer than that.

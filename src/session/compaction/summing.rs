@@ -5,7 +5,7 @@
 //! (`harness/runner/compaction`).
 
 use super::{CUT, Conversation, Place, Window, bytes_of, bytes_of_prompt, bytes_of_results};
-use super::{head, place_of, short, stand_in};
+use super::{head, place_of, short, skill_of, stand_in};
 use crate::find;
 use crate::list::Listed;
 use crate::model::{Block, StopReason};
@@ -13,7 +13,6 @@ use crate::prompt::{framed, served};
 use crate::run::{CallState, Prompt, Run, Said, Summary, Turn};
 use crate::session::files_among;
 use crate::tools::Source;
-use crate::tools::own::USE_SKILL;
 
 /// How much of the person's words is sent at most beside a summary, in bytes: no more is kept of runs that a session goes on
 /// without.
@@ -73,14 +72,10 @@ pub(in crate::session) fn skills(of: Conversation<'_>, place: Place) -> Vec<(&st
     let mut skills: Vec<(&str, &str)> = earlier.map(|(arguments, text)| (&**arguments, &**text)).list();
     for (at, run) in of.runs.iter().enumerate().take(place.run + 1) {
         let turns = if at < place.run { usize::MAX } else { place.turns };
-        for call in run.turns.iter().take(turns).flat_map(|turn| &turn.calls) {
-            if let CallState::Settled(settled) = &call.state
-                && call.name == USE_SKILL
-                && settled.error.is_none()
-            {
-                skills.retain(|(arguments, _)| *arguments != call.arguments);
-                skills.push((&call.arguments, &settled.text));
-            }
+        let calls = run.turns.iter().take(turns).flat_map(|turn| &turn.calls);
+        for (arguments, text) in calls.filter_map(skill_of) {
+            skills.retain(|(known, _)| *known != arguments);
+            skills.push((arguments, text));
         }
     }
     skills

@@ -181,6 +181,15 @@ fn old_results_are_left_out_before_a_model_is_asked() {
     let count = |kind: &str| sent.iter().map(|one| one.to_string().matches(kind).count()).sum::<usize>();
     assert_eq!(count("\"role\":\"tool\""), 6, "{asked}");
     assert!(sent.last().unwrap().to_string().contains("result result"));
+    // Who looks at it sees where that was.
+    let shown = history(&mut page);
+    let marks = shown[1]["compactions"].as_array().unwrap();
+    assert_eq!(marks.len(), kinds(&mut page, "shortened").len());
+    for mark in marks {
+        let of = json!([mark["kind"], mark["reason"], mark["until"], mark["summary"]]);
+        assert_eq!(of, json!(["results", "window", shown[1]["runId"], null]));
+        assert!(mark["at"].as_u64().is_some_and(|at| at > 0));
+    }
     holds(&mut page);
 }
 
@@ -267,7 +276,8 @@ fn a_summary_that_fails_fails_its_run() {
     let mut page = started(json!({ "compaction": { "provider": "cheap" } }));
     say(&mut page, "one", &long("answer", 3_000));
     say(&mut page, "two", &long("answer", 2_900));
-    page.must("sendMessage", json!({ "text": "three" }));
+    // There is no room for it as it is.
+    page.must("sendMessage", json!({ "text": format!("three {}", long("more", 1_500)) }));
     assert!(sums_up(&page));
     assert_eq!(page.streams.last(), Some(&52));
     refuses(&mut page, Code::Auth);
@@ -280,6 +290,122 @@ fn a_summary_that_fails_fails_its_run() {
     says(&mut page, "in short");
     says(&mut page, "three it is");
     assert_eq!(history(&mut page).last().unwrap()["status"], "complete");
+    holds(&mut page);
+}
+
+#[test]
+fn where_there_is_room_a_run_goes_on_without_a_summary() {
+    let mut page = started(json!({}));
+    page.must("tools.register", json!({ "name": "read", "description": "d", "inputSchema": "{}", "readOnly": true, "execute": { "$fn": 7 } }));
+    say(&mut page, "one", &long("first", 3_000));
+    say(&mut page, "two", &long("second", 2_900));
+    page.must("sendMessage", json!({ "text": "three" }));
+    assert!(sums_up(&page));
+    refuses(&mut page, Code::Auth);
+    // It is told, and the whole conversation is sent.
+    assert_eq!(page.models.len(), 1);
+    fits(&page);
+    let asked = page.asked.to_string();
+    assert!(!sums_up(&page) && asked.contains("first first") && asked.contains("three"), "{asked}");
+    let failed = page.events.iter().rfind(|(name, _)| *name == "agent:notice").unwrap().1.clone();
+    assert_eq!((&failed["phase"], &failed["error"]["code"]), (&json!("failed"), &json!("auth")));
+    // The same run does not try it for each of its calls.
+    let call = Block::ToolCall { id: "c".into(), name: "read".into(), arguments: "{}".into() };
+    answers(&mut page, vec![call], StopReason::ToolUse);
+    page.returns(0);
+    assert!(!page.models.is_empty() && !sums_up(&page));
+    says(&mut page, "three it is");
+    let last = history(&mut page).last().unwrap().clone();
+    assert_eq!((&last["status"], last.get("compactions")), (&json!("complete"), None));
+    holds(&mut page);
+    // The next one does.
+    page.must("sendMessage", json!({ "text": "four" }));
+    assert!(sums_up(&page));
+    refuses(&mut page, Code::Auth);
+    // The model itself says that it is too long: it has to become shorter, or the run fails.
+    refuses(&mut page, Code::ContextLength);
+    assert!(sums_up(&page));
+    refuses(&mut page, Code::Auth);
+    let last = history(&mut page).last().unwrap().clone();
+    assert_eq!((&last["status"], &last["error"]["code"]), (&json!("failed"), &json!("auth")));
+    assert_eq!(say(&mut page, "five", "yes"), 1);
+    holds(&mut page);
+}
+
+#[test]
+fn what_fails_behind_a_summary_that_failed_has_its_own_words() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", &long("first", 3_000));
+    say(&mut page, "two", &long("second", 2_900));
+    page.must("sendMessage", json!({ "text": "three" }));
+    refuses(&mut page, Code::Auth);
+    let call = page.models.remove(0);
+    page.handle(Input::Answered { call, result: Err((ErrorInfo::new(Code::Auth, "not you either"), None)) });
+    let last = history(&mut page).last().unwrap().clone();
+    assert_eq!(last["error"]["message"], "not you either");
+    holds(&mut page);
+}
+
+#[test]
+fn who_sums_up_falls_back_only_where_it_is_in_the_fallback() {
+    let stream = |f: u64| json!({ "kind": "custom", "model": "sums", "stream": { "$fn": f } });
+    for (fallback, asked) in [(json!(["spare"]), vec![52]), (json!(["cheap", "spare"]), vec![52, 53])] {
+        let mut page = started(json!({
+            "compaction": { "provider": "cheap" }, "fallback": fallback,
+            "providers": { "cheap": stream(52), "spare": stream(53) },
+        }));
+        say(&mut page, "one", &long("first", 3_000));
+        say(&mut page, "two", &long("second", 2_900));
+        page.must("sendMessage", json!({ "text": format!("three {}", long("more", 1_500)) }));
+        page.streams.clear();
+        let mut summed = vec![52];
+        while sums_up(&page) {
+            refuses(&mut page, Code::Auth);
+            summed.extend(page.streams.drain(..));
+        }
+        assert_eq!(summed, asked, "{fallback}");
+        let last = history(&mut page).last().unwrap().clone();
+        assert_eq!((&last["status"], &last["error"]["code"]), (&json!("failed"), &json!("auth")));
+        holds(&mut page);
+    }
+}
+
+#[test]
+fn results_that_were_left_out_stay_so_behind_a_summary() {
+    let mut page = started(json!({}));
+    page.must("tools.register", json!({ "name": "read", "description": "d", "inputSchema": "{}", "readOnly": true, "execute": { "$fn": 7 } }));
+    say(&mut page, "zero", &long("zero", 1_200));
+    say(&mut page, "one", &long("first", 1_200));
+    page.must("sendMessage", json!({ "text": "read all" }));
+    for (n, tokens) in [900, 2_000].into_iter().enumerate() {
+        let call = Block::ToolCall { id: format!("c{n}"), name: "read".into(), arguments: "{}".into() };
+        answers(&mut page, vec![call], StopReason::ToolUse);
+        let tool = page.tools.remove(0);
+        page.handle(Input::Returned {
+            call: tool,
+            result: Ok(Some(format!("{:?}", long("result", tokens)))),
+        });
+        assert!(!sums_up(&page));
+    }
+    says(&mut page, &long("read", 400));
+    say(&mut page, "two", &long("second", 1_300));
+    assert_eq!(kinds(&mut page, "shortened").len(), 1);
+    assert!(!page.asked.to_string().contains("result result"));
+    // More stays than was said since, so it begins with what was read.
+    page.must("configureAgent", json!({ "compaction": { "keep": 3_400 } }));
+    let mut summaries = 0;
+    for n in 0..4 {
+        summaries += say(&mut page, &format!("more {n}"), &long("third", 500));
+        if summaries > 0 {
+            break;
+        }
+    }
+    assert_eq!(summaries, 1);
+    let asked = page.asked.to_string();
+    assert!(asked.contains("summary 1") && asked.contains("was left out"), "{asked}");
+    assert!(!asked.contains("result result"), "{asked}");
+    // They did not have to be left out once more.
+    assert_eq!(kinds(&mut page, "shortened").len(), 1);
     holds(&mut page);
 }
 
@@ -323,6 +449,8 @@ fn an_edit_before_the_mark_drops_the_summary_and_a_switch_brings_it_back() {
     say(&mut page, "two", &long("second", 2_900));
     assert_eq!(say(&mut page, "three", "yes"), 1);
     let ids: Vec<String> = history(&mut page).iter().map(|one| one["id"].as_str().unwrap().into()).collect();
+    let shown = history(&mut page);
+    assert_eq!(shown[5]["compactions"][0]["until"], shown[4]["runId"], "the first that is sent whole");
     page.must("sendMessage", json!({ "text": "zwei", "replaces": ids[2] }));
     assert!(!sums_up(&page));
     let asked = page.asked.to_string();
@@ -382,6 +510,9 @@ fn it_is_summed_up_by_hand() {
     assert_eq!((&shown[4]["parts"], &shown[4]["status"]), (&json!([]), &json!("complete")));
     assert_eq!(shown[4]["compactions"][0]["summary"], "blue");
     assert_eq!(shown[4]["compactions"][0]["reason"], "asked");
+    assert_eq!(shown[4]["compactions"][0]["kind"], "summary");
+    // All of it was summed up, so nothing of it is sent whole.
+    assert_eq!(shown[4]["compactions"][0]["until"], shown[4]["runId"]);
     say(&mut page, "three", "third answer");
     let sent = messages(&page);
     assert!(sent[0].to_string().contains("blue"), "{sent:?}");

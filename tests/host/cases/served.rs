@@ -138,18 +138,80 @@ fn the_pages_own_items_stand_beside_ours() {
     desk.must("sendMessage", json!({ "text": "look" }));
     assert_eq!(notices(&desk), [json!([["web_fetch"], "name_taken"])]);
     assert_eq!(offered(&desk), ["web_search_20260209", "memory_20250818"]);
-    // An object goes to every wire that has tools; a function of the page has none of a provider's.
-    for (provider, goes) in [
-        (provider("openai-compatible", Some("groq")), true),
-        (provider("ollama", None), false),
-        (json!({ "kind": "custom", "stream": { "$fn": 50 } }), false),
+}
+
+#[test]
+fn an_object_goes_where_its_type_is_known() {
+    let anthropic = [
+        "web_search_20250305",
+        "web_search_20260209",
+        "web_fetch_20250910",
+        "code_execution_20250825",
+        "tool_search_tool_bm25_20251119",
+        "mcp_toolset",
+    ];
+    let openai = [
+        "web_search",
+        "web_search_2025_08_26",
+        "web_search_preview",
+        "web_search_preview_2025_03_11",
+        "code_interpreter",
+        "file_search",
+        "image_generation",
+        "mcp",
+    ];
+    let xai = ["web_search", "code_interpreter", "file_search", "mcp", "x_search"];
+    let gemini = ["file_search", "google_search", "google_maps", "url_context", "code_execution"];
+    let groq = ["code_interpreter", "browser_search"];
+    let router = ["openrouter:web_search", "openrouter:datetime"];
+    let all = [&anthropic[..], &openai, &["x_search"], &gemini[1..], &["browser_search"], &router].concat();
+    let objects: Vec<Value> = all.iter().map(|kind| json!({ "type": kind })).collect();
+    for (provider, takes) in [
+        (provider("anthropic", None), &anthropic[..]),
+        (provider("openai-responses", None), &openai),
+        (provider("xai", None), &xai),
+        (provider("gemini", None), &gemini),
+        (provider("openai", None), &[]),
+        (provider("openai-compatible", Some("groq")), &groq),
+        (provider("openai-compatible", Some("openrouter")), &router),
+        (json!({ "kind": "openai-compatible", "baseUrl": "https://models.example/v1", "model": "m" }), &[]),
+        (provider("xai", Some("chat")), &[]),
+        (provider("ollama", None), &[]),
+        (json!({ "kind": "custom", "stream": { "$fn": 50 } }), &[]),
     ] {
-        let mut desk =
-            self::desk(json!({ "provider": provider, "serverTools": [{ "type": "browser_search" }] }));
+        let mut desk = desk(json!({ "provider": provider, "serverTools": objects }));
         desk.must("sendMessage", json!({ "text": "look" }));
-        assert_eq!(offered(&desk), if goes { vec!["browser_search"] } else { vec![] }, "{provider}");
-        assert_eq!(notices(&desk).len(), usize::from(!goes), "{provider}");
+        let (goes, left): (Vec<&str>, Vec<&str>) = all.iter().copied().partition(|kind| takes.contains(kind));
+        assert_eq!(offered(&desk), goes, "{provider}");
+        assert_eq!(notices(&desk), [json!([left, "unsupported"])], "{provider}");
+        desk.says("well");
+        replays(&mut desk);
     }
+}
+
+#[test]
+fn a_type_that_no_provider_has_is_refused_by_its_member() {
+    let mut desk = desk(json!({}));
+    for kind in [
+        "web_serch_20250305",
+        "web_search_2025030",
+        "web_search_",
+        "memory_20250818",
+        "function",
+        "openrouter",
+    ] {
+        let tools = json!(["web_search", { "type": kind, "name": "web_search" }]);
+        let (code, message) = desk.fails("configureAgent", json!({ "serverTools": tools }));
+        let said = format!("serverTools[1].type is \"{kind}\", which no provider has");
+        assert!(code == Code::InvalidConfig && message.starts_with(&said), "{message}");
+    }
+    // What is new goes to the provider in use.
+    desk.must(
+        "configureAgent",
+        json!({ "serverTools": null, "providerOptions": { "tools": [{ "type": "new_20300101" }] } }),
+    );
+    desk.must("sendMessage", json!({ "text": "look" }));
+    assert_eq!(offered(&desk), ["new_20300101"]);
 }
 
 #[test]

@@ -44,12 +44,17 @@ fn searched(bytes: usize) -> Vec<Block> {
     ]
 }
 
-pub fn meter(page: &Desk) -> Option<u64> {
+/// What the view of a session said last of its window.
+fn context(page: &Desk, session: &str) -> Value {
     let mut views = page.notices.iter().filter_map(|notice| match notice {
-        Notice::View(_, view) => serde_json::from_str::<Value>(view).ok(),
+        Notice::View(of, view) if of == session => serde_json::from_str::<Value>(view).ok(),
         _ => None,
     });
-    views.next_back()?["context"]["used"].as_u64()
+    views.next_back().unwrap_or_default()["context"].clone()
+}
+
+pub fn meter(page: &Desk) -> Option<u64> {
+    context(page, "default")["used"].as_u64()
 }
 
 /// Refuses what is longer than its window, and says honestly what it has counted.
@@ -190,6 +195,84 @@ fn the_meter_says_what_was_counted_last() {
     page.must("sendMessage", json!({ "text": "hello" }));
     says(&mut page, "there", (1_234, 1));
     assert!((1_234..1_300).contains(&meter(&page).unwrap()), "{:?}", meter(&page));
+}
+
+#[test]
+fn the_meter_has_the_window_of_the_model_that_is_asked() {
+    let facts = |context: u64| json!({ "context": context, "output": 500 });
+    let models = json!({ "anthropic": { "test-model": facts(4_000), "big": facts(100_000) } });
+    let mut page = started(1, 1, json!({ "models": models }));
+    page.must("sessions.launch", json!({ "id": "side", "model": "big" }));
+    page.must("watch", json!({ "sessionId": "side" }));
+    page.prompt("side", "hello");
+    says(&mut page, "there", (9_532, 5));
+    let told = context(&page, "side");
+    assert_eq!(told["window"], 100_000, "{told}");
+    assert!((9_532..9_600).contains(&told["used"].as_u64().unwrap()), "{told}");
+    // A message asks another model than its session.
+    page.must("watch", json!({}));
+    page.must("sendMessage", json!({ "text": "hello", "model": "big" }));
+    assert_eq!(context(&page, "default")["window"], 100_000);
+    says(&mut page, "there", (20, 5));
+    page.must("sendMessage", json!({ "text": "hello" }));
+    assert_eq!(context(&page, "default")["window"], 4_000);
+}
+
+#[test]
+fn what_was_counted_is_told_where_the_window_is_unknown() {
+    let mut page = started(1, 1, json!({ "models": {} }));
+    page.must("watch", json!({}));
+    page.must("sendMessage", json!({ "text": "hello" }));
+    assert_eq!(context(&page, "default"), Value::Null, "nobody has counted");
+    says(&mut page, "there", (1_234, 5));
+    let told = context(&page, "default");
+    assert!((1_234..1_300).contains(&told["used"].as_u64().unwrap()), "{told}");
+    assert_eq!((&told["window"], &told["compactions"]), (&Value::Null, &json!(0)));
+}
+
+/// Has a skill read, and sends so many messages behind it. How often it was summed up.
+fn with_a_skill(tokens: usize, messages: usize) -> (Desk, usize) {
+    let skill =
+        json!([{ "name": "sell", "description": "d", "template": "Sell it well. ".repeat(tokens * 4 / 14) }]);
+    let mut page = started(8_000, 1_000, json!({ "skills": skill }));
+    page.must("sendMessage", json!({ "text": "how do I sell?" }));
+    let call =
+        Block::ToolCall { id: "c".into(), name: "use_skill".into(), arguments: "{\"name\":\"sell\"}".into() };
+    answers(&mut page, vec![call], StopReason::ToolUse, (0, 0));
+    let mut summaries = 0;
+    for n in 0..messages {
+        while sums_up(&page) {
+            summaries += 1;
+            says(&mut page, &format!("summary {summaries}"), (0, 0));
+        }
+        if page.models.is_empty() {
+            break;
+        }
+        let tokens = page.sent.len() / 4;
+        assert!(tokens <= 7_000, "{tokens} tokens at message {n}");
+        says(&mut page, &format!("answer {n} {}", "word ".repeat(60)), (0, 0));
+        page.must("sendMessage", json!({ "text": format!("message {n} {}", "word ".repeat(60)) }));
+    }
+    while sums_up(&page) {
+        summaries += 1;
+        says(&mut page, "summary at the end", (0, 0));
+    }
+    (page, summaries)
+}
+
+#[test]
+fn skills_in_use_stand_beside_the_conversation() {
+    let (mut page, summaries) = with_a_skill(4_500, 60);
+    assert!((3..20).contains(&summaries), "{summaries}");
+    assert_eq!(page.sent.matches("Sell it well").count(), 4_500 * 4 / 14);
+    assert_eq!(history(&mut page).len(), 122);
+    page.holds("default");
+    // What leaves the conversation no room says so.
+    let (mut page, _) = with_a_skill(6_200, 60);
+    let error = history(&mut page).last().unwrap()["error"].clone();
+    assert_eq!(error["code"], "context_length");
+    assert!(error["message"].as_str().unwrap().starts_with("the skills in use leave less than"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("skill"), "{error}");
 }
 
 #[test]

@@ -204,7 +204,7 @@ export class MessageView {
     for (const gone of this.#shortened.splice(compactions.length)) gone.element.remove();
     compactions.forEach((compaction, i) => {
       const known = this.#shortened[i];
-      if (known?.compaction.at === compaction.at) return;
+      if (known?.compaction.at === compaction.at && known.compaction.kind === compaction.kind) return;
       const mark = new ShortenedMark(compaction);
       if (known) known.element.replaceWith(mark.element);
       else this.#parts.before(mark.element);

@@ -1,4 +1,4 @@
-// Where the conversation was made shorter for the model: a line with the reason, and the summary folded behind it.
+// Where the conversation was made shorter for the model: a line with the reason, and a summary folded behind it.
 //
 // Decides how the reasons are told. Promises: opened by hand it stays open, and it is drawn only then. Leaves to
 // others: when a conversation becomes shorter (the package).
@@ -21,10 +21,15 @@ export class ShortenedMark {
   readonly #stream = new MarkdownStream(h("div", { class: "prose" }), 3);
 
   constructor(readonly compaction: Compaction) {
-    const { reason, summary, at } = compaction;
+    const { kind, reason, summary = "", at } = compaction;
     const time = new Date(at);
+    if (kind === "results") {
+      const line = h("span", {}, `${WHY[reason]}: from here on the model reads no more than the names and sizes of older results of tools.`);
+      this.element = h("p", { class: "shortened", "data-testid": "shortened", "data-reason": reason, "data-kind": kind, title: time.toLocaleString() }, iconNode("shorten"), line);
+      return;
+    }
     const line = h("span", {}, `${WHY[reason]}: from here on the model reads a summary of what was said before.`);
-    this.element = h("details", { class: "shortened", "data-testid": "shortened", "data-reason": reason },
+    this.element = h("details", { class: "shortened", "data-testid": "shortened", "data-reason": reason, "data-kind": kind },
       h("summary", { title: time.toLocaleString() }, iconNode("shorten"), line, h("span", { class: "shortened-more" }, "Summary", iconNode("chevron"))), this.#stream.element);
     this.element.addEventListener("toggle", () => {
       this.#stream.set(summary, true);
