@@ -210,6 +210,11 @@ impl<T> Named<T> {
         self.numbers.from(name).filter_map(|(name, number)| Some((name, self.at(number)?)))
     }
 
+    /// The numbers and the values, in the order of the names.
+    pub fn numbered(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.numbers.from("").filter_map(|(_, number)| Some((number, self.at(number)?)))
+    }
+
     /// The names, in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.numbers.from("").map(|(name, _)| name)
@@ -295,6 +300,24 @@ pub fn sorted<T>(items: Vec<T>, key: impl Fn(&T) -> u64) -> Vec<T> {
     let places = order(items.iter().map(key).list());
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).list();
     places.into_iter().filter_map(|place| items.get_mut(place)?.take()).list()
+}
+
+/// The places of keys, those of the highest first, and of equal ones the first first. What nobody asks for is not sorted.
+pub struct Best(BinaryHeap<(u64, usize)>);
+
+impl Best {
+    /// Of these keys.
+    pub fn of(keys: Vec<u64>) -> Best {
+        Best(keys.into_iter().zip((0..=usize::MAX).rev()).collect::<BinaryHeap<(u64, usize)>>())
+    }
+}
+
+impl Iterator for Best {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        self.0.pop().map(|(_, place)| usize::MAX - place)
+    }
 }
 
 /// The places of the keys, the smallest first. A heap: the standard library's sorts are four times its size.

@@ -1,9 +1,10 @@
 // Lodger beside a bare drain, a hand-written loop, the Anthropic SDK, pi and the AI SDK: one page, one server, one run,
 // medians. The first text of a page that was never loaded, streams of text on each wire, a call with long arguments,
 // loops of tools. Sessions and tabs, by themselves.
-//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--loops | --first | --marks]
+//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--loops | --first | --marks | --memories]
 // `--loops`: the loops of tools and nothing else, which takes a minute. `--first`: the time to the first text, the same.
 // `--marks`: an answer whose provider has looked something up, beside a plain one.
+// `--memories`: 10,000 memories beside as many pages.
 // The peers are installed in `bench/peers`.
 // `--gate`: the module with what only the benchmark calls, as `cargo xtask bench` builds it. Then the gate is measured too.
 // CPU is the main thread's, by the browser's own counter (`ThreadTime` of Performance.getMetrics in thread ticks).
@@ -19,12 +20,13 @@ import { site } from "../lib/site.mjs";
 import { judged, median, reportGoals } from "./figures.mjs";
 import { firstBench } from "./first.mjs";
 import { gateBench } from "./gate.mjs";
+import { memoriesBench, memoriesGoals, reportMemories } from "./memories.mjs";
 import { fill, sessionsBench } from "./sessions.mjs";
 import { benchServer, contentOf, textOf, WIRE_NAMES } from "./server.mjs";
 import { tabsBench } from "./tabs.mjs";
 
 const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "5" }, deltas: { type: "string", default: "20000,100000" },
-  argument: { type: "string", default: "128" }, turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") }, gate: { type: "string" }, loops: { type: "boolean" }, first: { type: "boolean" }, marks: { type: "boolean" } } });
+  argument: { type: "string", default: "128" }, turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") }, gate: { type: "string" }, loops: { type: "boolean" }, first: { type: "boolean" }, marks: { type: "boolean" }, memories: { type: "boolean" } } });
 const RUNS = Math.max(1, Number(values.runs));
 const DELTAS = values.deltas.split(",").map(Number);
 const TURNS = Number(values.turns);
@@ -93,7 +95,7 @@ async function compare(names, url, expected, { wire, prepare }) {
 const NAMES = { drain: "drain the bytes", loop: "hand-written loop", sdk: "Anthropic SDK", pi: "pi-ai", ai: "AI SDK, streamText", lodger: "Lodger, journal and events",
   argumentLoop: "hand-written loop", argumentSdk: "Anthropic SDK", argumentPi: "pi-ai", argumentAi: "AI SDK, streamText", argumentAiChat: "AI SDK, as useChat reads", argumentLodger: "Lodger, the whole run" };
 /** Whether this part is measured. */
-const wanted = (part) => values[part] || !(values.loops || values.first || values.marks);
+const wanted = (part) => values[part] || !(values.loops || values.first || values.marks || values.memories);
 const results = { runs: RUNS, first: {}, streams: {}, wires: {}, marks: {}, argument: {}, toolLoop: {}, sizes: {} };
 if (wanted("first")) results.first = await firstBench({ browser, pkg, server, runs: RUNS, median });
 if (wanted("the rest")) {
@@ -125,6 +127,8 @@ if (wanted("marks")) {
   }
   results.marks = { plain: middle(samples.stream), marked: middle(samples.marked) };
 }
+
+if (wanted("memories")) results.memories = await memoriesBench({ browser, web, runs: RUNS, median });
 
 const loop = `${server.url}/loop/${TURNS}`;
 for (const kind of wanted("loops") ? ["reads", "changes"] : []) {
@@ -165,11 +169,13 @@ function reportMarks() {
   const { plain, marked } = results.marks;
   if (plain) console.log(`${DELTAS[0]} text deltas, and behind a search of the provider${" ".repeat(3)}CPU ${ms(plain.cpu)}${ms(marked.cpu)}   wall ${ms(plain.wall)}${ms(marked.wall)}\n`);
 }
+const ofMemories = () => (results.memories ? memoriesGoals(results.memories) : []);
 if (!wanted("the rest")) {
   reportFirst();
   reportMarks();
+  if (results.memories) reportMemories(results.memories);
   reportLoops();
-  reportGoals([...firstGoals(), ...marksGoals()]);
+  reportGoals([...firstGoals(), ...marksGoals(), ...ofMemories()]);
   await Promise.all([browser, web, server].map((one) => one.close()));
   process.exit();
 }
@@ -202,6 +208,7 @@ console.log(`\narguments of ${ARGUMENT} KB in pieces of 8`.padEnd(30) + "      C
 for (const [name, { wall, cpu, once }] of Object.entries(results.argument)) console.log(`  ${NAMES[name].padEnd(26)} ${ms(cpu)}${ms(wall)}${times(cpu, results.argument.argumentLoop.cpu)}${once ? " *" : ""}`);
 console.log("  The SDK, pi and useChat show what has come of the arguments at each piece; Lodger shows that the call comes, and runs it.\n");
 reportMarks();
+reportMemories(results.memories);
 reportLoops();
 if (results.gate) {
   const turn = results.toolLoop.reads.lodger.cpu / TURNS;
@@ -235,7 +242,7 @@ console.log("what import and openWorkspace load        raw     gzip   brotli");
 for (const [name, s] of Object.entries(results.sizes)) console.log(`  ${name.padEnd(36)} ${String(s.raw).padStart(8)} ${String(s.gzip).padStart(8)} ${String(s.brotli).padStart(8)}`);
 console.log(`  ${"together".padEnd(36)} ${String(total.raw).padStart(8)} ${String(total.gzip).padStart(8)} ${String(total.brotli).padStart(8)}\n`);
 
-const goals = [...firstGoals(), ...marksGoals()];
+const goals = [...firstGoals(), ...marksGoals(), ...ofMemories()];
 for (const [deltas, row] of Object.entries(results.streams)) goals.push([`${deltas} deltas: not slower than the hand-written loop`, row.lodger.cpu / row.loop.cpu, 1]);
 const [small, large] = [DELTAS[0], DELTAS.at(-1)];
 for (const [wire, row] of Object.entries(results.wires)) goals.push([`${small} deltas of ${wire}: not slower than the hand-written loop`, row.lodger.cpu / row.wireLoop.cpu, 1]);

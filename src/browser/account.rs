@@ -87,7 +87,7 @@ pub(super) async fn store_and_read(
     if let Some(commit) = commit {
         store.commit(commit).await?;
     }
-    store.read(reads).await
+    if reads.is_empty() { Ok(Vec::new()) } else { store.read(reads).await }
 }
 
 async fn exists() -> bool {

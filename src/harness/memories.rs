@@ -1,7 +1,8 @@
 //! Memories: what the page's own code, a model and the start of a run want of them.
 //!
 //! Decides which operation is worked out next, and on which memories. Promises: each is worked out on the memories as they
-//! are in the database, also where another tab writes them. A run starts without them where they cannot be read. Leaves to
+//! are in the database, also where another tab writes them. What gives something reads first. What changes something goes
+//! by what is known: its commit fails where another tab has written since, and then it is read and worked out again. A run starts without them where they cannot be read. Leaves to
 //! others: what an operation does (`memory`), and reading and committing (the pump).
 //!
 //! What cannot be inlined here is a door of the room `memory` (`crate::rooms`). Who configures a memory has that room.
@@ -16,7 +17,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::memory::{Book, Done, Memory, Op, id_of};
-use crate::ports::{Commit, Rows, Shelf, StoreError};
+use crate::ports::{Commit, Read, Rows, Shelf, StoreError};
 use crate::protocol::{Command, Request};
 use crate::rooms::{Room, enter};
 use crate::session::Session;
@@ -44,15 +45,15 @@ enum Whose {
 }
 
 /// An operation on its way.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Job {
     whose: Whose,
     shelf: Shelf,
     owner: String,
     /// `None`: what is relevant to a run that begins.
     op: Option<Op>,
-    /// What it has come to, once that is committed.
-    done: Option<(Value, Outside, Vec<String>)>,
+    /// What it has come to, once that is committed, and the news that are committed with it.
+    done: Option<(Done, [Rows; 2])>,
 }
 
 /// What is known of memories, and the operations on them that are under way.
@@ -171,20 +172,44 @@ impl Memories {
         self.begin(core);
     }
 
-    /// Begins the next operation by reading what was written since.
+    /// Begins the next operation: by what is known, else by reading what was written since.
     fn begin(&mut self, core: &mut Core) {
         while self.under_way.is_none()
             && let Some(job) = self.jobs.pop_front()
         {
             if job.whose.is_wanted(core) {
-                self.exchange(core, job, None);
+                self.begin_with(core, job);
             }
         }
     }
 
-    fn exchange(&mut self, core: &mut Core, job: Job, commit: Option<Commit>) {
+    fn begin_with(&mut self, core: &mut Core, job: Job) {
         let Some(book) = self.book(&job) else { return };
-        let (id, reads) = (core.outbox.read_key(), book.news());
+        if book.is_known()
+            && let Some(op) = job.op.as_ref().filter(|op| op.changes())
+            && let Ok(Done { commit: Some(commit), value, outside, read }) = op.plan(book, core.now)
+        {
+            let done = Done { value, outside, read, commit: None };
+            return self.store(core, job, done, commit);
+        }
+        self.read(core, job);
+    }
+
+    /// Reads what was written since.
+    fn read(&mut self, core: &mut Core, job: Job) {
+        let Some(book) = self.book(&job) else { return };
+        let reads = book.news();
+        self.exchange(core, job, None, reads);
+    }
+
+    /// What is stored needs not be read: nobody has written between it and what was known.
+    fn store(&mut self, core: &mut Core, mut job: Job, done: Done, commit: Commit) {
+        job.done = Some((done, Book::news_of(&commit)));
+        self.exchange(core, job, Some(commit), Vec::new());
+    }
+
+    fn exchange(&mut self, core: &mut Core, job: Job, commit: Option<Commit>, reads: Vec<Read>) {
+        let id = core.outbox.read_key();
         core.outbox.act(Action::Exchange { id, shelf: job.shelf, commit, reads });
         self.under_way = Some((id, job));
     }
@@ -198,7 +223,7 @@ impl Memories {
         self.books.get_mut(&name)
     }
 
-    /// What was written since has come, after what was to be committed, or one of both has failed.
+    /// What was written since has come, or what was to be committed is, or that has failed.
     #[inline(never)]
     pub(in crate::harness) fn exchanged(
         &mut self,
@@ -210,7 +235,13 @@ impl Memories {
         let Some((_, mut job)) = self.under_way.take_if(|(under_way, _)| *under_way == id) else { return };
         match result {
             Ok(rows) => {
+                let done = job.done.take();
                 let Some(book) = self.book(&job) else { return };
+                if let Some((done, news)) = done {
+                    book.take(&news);
+                    self.over(core, job, Ok(done));
+                    return self.begin(core);
+                }
                 book.take(&rows);
                 let faults = book.faults();
                 if !faults.is_empty() && !std::mem::replace(&mut self.told, true) {
@@ -221,25 +252,20 @@ impl Memories {
             // Another tab was quicker: its changes are read, and this is worked out again.
             Err(StoreError::Conflict(..)) => {
                 job.done = None;
-                self.exchange(core, job, None);
+                self.read(core, job);
             }
             Err(error) => self.over(core, job, Err(error.info())),
         }
         self.begin(core);
     }
 
-    fn work_out(&mut self, core: &mut Core, mut job: Job) {
-        if let Some((value, outside, read)) = job.done.take() {
-            let done = Done { value, outside, read, commit: None };
-            return self.over(core, job, Ok(done));
-        }
+    fn work_out(&mut self, core: &mut Core, job: Job) {
         let now = core.now;
         let Some(op) = &job.op else { return self.tell(core, job) };
         let Some(book) = self.book(&job) else { return };
         match op.plan(book, now) {
             Ok(Done { value, outside, read, commit: Some(commit) }) => {
-                job.done = Some((value, outside, read));
-                self.exchange(core, job, Some(commit));
+                self.store(core, job, Done { value, outside, read, commit: None }, commit);
             }
             result => self.over(core, job, result),
         }

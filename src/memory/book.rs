@@ -2,15 +2,18 @@
 //!
 //! Decides what a row means for those before it: each change is a new row with the next number, and takes the place of the
 //! row of before. Promises: what was written since is read by one range of numbers. A commit goes by the last number that was
-//! ever given, which has a row of its own, so two tabs never overwrite each other. A row that is not what was written hides no other: it is listed as damaged, and goes by a removal or a change. Leaves to others: reading, committing, and what is wanted (`op`).
+//! ever given, which has a row of its own, so two tabs never overwrite each other. A row that is not what was written hides no other: it is listed as damaged, and goes by a removal or a change.
+//! What an addition costs does not grow with what is remembered. A search goes through all once, and sorts what it gives. Leaves to others: reading, committing, and what is wanted (`op`).
 
 use super::{Memory, Place, Row, last, shelf};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
+use crate::journal::{Outside, sha256};
 use crate::list::Listed;
-use crate::maps::Named;
+use crate::maps::{Best, Named};
 use crate::ports::{Commit, Durability, Expect, Millis, Part, Read, Rows, Table, Write};
-use crate::workspace::{Hit, Index};
+use crate::work;
+use crate::workspace::Index;
 
 /// What is known of an operator's memories.
 #[derive(Clone, Debug, Default)]
@@ -20,18 +23,25 @@ pub struct Book {
     rev: u64,
     /// What the row says that has it.
     last: Option<String>,
-    /// With the number of its row.
-    memories: Named<(u64, Memory)>,
+    memories: Named<Kept>,
     search: Index,
+    /// The ids of those that say a text, by its hash.
+    saying: Named<Vec<String>>,
+    damaged: usize,
     /// How many rows are of a newer format.
     newer: u64,
+    /// It was read once.
+    known: bool,
 }
 
-/// A memory that was found, and how well it fits.
-#[derive(Clone, Copy, Debug)]
-pub struct Found<'a> {
-    pub memory: &'a Memory,
-    pub score: f64,
+/// A memory that is there.
+#[derive(Clone, Debug)]
+struct Kept {
+    memory: Memory,
+    /// The number of its row.
+    rev: u64,
+    /// Its number in the search. `None`: it is damaged, and not found.
+    place: Option<usize>,
 }
 
 impl Book {
@@ -46,8 +56,25 @@ impl Book {
         vec![since, Read::all(Table::Meta, last(&self.owner))]
     }
 
+    /// What [`news`](Book::news) would read behind a commit of this book.
+    pub fn news_of(commit: &Commit) -> [Rows; 2] {
+        let put = |write: &Write| match write {
+            Write::Put { key, value, .. } => Some((key.clone(), value.clone())),
+            _ => None,
+        };
+        let mut rows = commit.writes.iter().filter_map(put).list();
+        let last = rows.pop();
+        [rows, last.into_iter().list()]
+    }
+
+    /// Whether it was read once: then a commit goes through only where nothing was written since.
+    pub fn is_known(&self) -> bool {
+        self.known
+    }
+
     /// Takes over what was read by [`news`](Book::news).
     pub fn take(&mut self, news: &[Rows]) {
+        self.known = true;
         self.last = news.get(1).and_then(|rows| rows.first()).map(|(_, row)| row.clone());
         // The row with this number may be gone, because a later change took it away. The number is not given again.
         self.rev = self.rev.max(self.last.as_deref().and_then(|rev| rev.parse().ok()).unwrap_or(0));
@@ -56,34 +83,59 @@ impl Book {
             self.rev = self.rev.max(*rev);
             match Row::read(&Place { owner: &self.owner, rev: *rev }, row) {
                 Ok(Row::Gone(id)) => self.remove(&id),
-                Ok(Row::Is(memory)) => {
-                    self.remove(&memory.id);
-                    self.search.add(&memory.id, &title(&memory), &memory.text);
-                    self.memories.insert(&memory.id.clone(), (*rev, memory));
-                }
+                Ok(Row::Is(memory)) => self.keep(*rev, memory),
                 Err(error) if error.code == Code::NewerVersion => self.newer += 1,
                 // It is listed, so that a person can mend or remove it, and found nowhere else.
                 Err(_) => {
                     let memory = Memory::damaged(*rev, row);
-                    self.memories.insert(&memory.id.clone(), (*rev, memory));
+                    self.remove(&memory.id);
+                    self.damaged += 1;
+                    self.memories.insert(&memory.id.clone(), Kept { memory, rev: *rev, place: None });
                 }
             }
         }
     }
 
+    fn keep(&mut self, rev: u64, memory: Memory) {
+        let is_same = |of: &Memory| of.text == memory.text && of.tags == memory.tags;
+        match self.memories.get_mut(&memory.id) {
+            // It was only read: it is found by the same words.
+            Some(kept) if kept.place.is_some() && is_same(&kept.memory) => {
+                (kept.memory, kept.rev) = (memory, rev);
+            }
+            _ => {
+                let id = memory.id.clone();
+                self.remove(&id);
+                self.search.add(&id, &title(&memory), &memory.text);
+                self.saying.change(&sha256(&[&memory.text]), |ids| ids.push(id.clone()));
+                let place = self.search.number(&id);
+                self.memories.insert(&id, Kept { memory, rev, place });
+            }
+        }
+    }
+
     fn remove(&mut self, id: &str) {
-        if let Some((_, memory)) = self.memories.remove(id) {
-            self.search.remove(id, &title(&memory), &memory.text);
+        let Some(Kept { memory, place, .. }) = self.memories.remove(id) else { return };
+        if place.is_none() {
+            self.damaged -= 1;
+            return;
+        }
+        self.search.remove(id, &title(&memory), &memory.text);
+        let hash = sha256(&[&memory.text]);
+        if let Some(ids) = self.saying.get_mut(&hash) {
+            ids.retain(|other| other != id);
+            if ids.is_empty() {
+                self.saying.remove(&hash);
+            }
         }
     }
 
     /// What is to be told of rows of which nobody can make use.
     pub fn faults(&self) -> Vec<ErrorInfo> {
-        let damaged = self.memories.values().filter(|(_, memory)| memory.damaged).count();
-        let damaged = (damaged > 0).then(|| {
+        let damaged = (self.damaged > 0).then(|| {
             ErrorInfo::new(
                 Code::Corrupt,
-                format!("{damaged} memories are not what was written, and are not used"),
+                format!("{} memories are not what was written, and are not used", self.damaged),
             )
             .hint("memory.list shows them: change or remove them")
         });
@@ -103,29 +155,36 @@ impl Book {
 
     /// One of them.
     pub fn get(&self, id: &str) -> Option<&Memory> {
-        self.memories.get(id).map(|(_, memory)| memory)
+        self.memories.get(id).map(|kept| &kept.memory)
     }
 
-    /// The one that says just this.
-    pub fn saying(&self, text: &str) -> Option<&Memory> {
-        self.memories.values().map(|(_, memory)| memory).find(|memory| !memory.damaged && memory.text == text)
+    /// All of them, by their ids.
+    fn all(&self) -> impl Iterator<Item = &Kept> {
+        self.memories.values().inspect(|_| work::did(1))
     }
 
-    /// All of them, those that were made last first.
-    pub fn newest(&self) -> Vec<&Memory> {
-        let mut all = self.memories.values().map(|(_, memory)| memory).list();
-        all.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| a.id.cmp(&b.id)));
-        all
+    /// The one that says just this, and was made of the same text from outside.
+    pub fn saying(&self, text: &str, outside: &Outside) -> Option<&Memory> {
+        let same = |memory: &&Memory| memory.text == text && memory.outside == *outside;
+        self.saying.get(&sha256(&[text]))?.iter().filter_map(|id| self.get(id)).find(same)
+    }
+
+    /// Those that were made last first, from one of them on.
+    pub fn newest(&self, skip: usize, limit: usize) -> Vec<&Memory> {
+        ranked(self.all().map(|kept| (&kept.memory, kept.memory.created_at)).list())
+            .skip(skip)
+            .take(limit)
+            .list()
     }
 
     /// Those that match, by their relevance times how well they match.
     pub fn search(&self, query: &str, now: Millis, limit: usize) -> Vec<&Memory> {
-        let hits = self.search.search(query, self.count());
-        let scored = |hit: Hit| {
-            let memory = self.get(&hit.slug)?;
-            Some(Found { memory, score: memory.relevance(now) * hit.score })
-        };
-        best(hits.into_iter().filter_map(scored).list(), limit)
+        let scores = self.search.scores(query);
+        let found = self.all().filter_map(|Kept { memory, place, .. }| {
+            let fits = scores.get((*place)?).filter(|fits| **fits > 0.0)?;
+            Some((memory, rank(memory.relevance(now) * fits)))
+        });
+        ranked(found.list()).take(limit).list()
     }
 
     /// Those that are told of themselves beside a message, in at most so many bytes. What matches the message counts up to
@@ -137,26 +196,23 @@ impl Book {
         (limit, bytes): (usize, usize),
         known: &dyn Fn(&Memory) -> bool,
     ) -> Vec<&Memory> {
-        let hits = self.search.search(message, self.count());
-        let most = hits.first().map_or(0.0, |hit| hit.score);
-        let mut matches = Named::default();
-        for hit in &hits {
-            matches.insert(&hit.slug, hit.score / most);
-        }
-        let scored = |memory: &'_ Memory| {
-            let fits = 1.0 + matches.get(&memory.id).copied().unwrap_or_default();
-            memory.relevance(now) * fits
-        };
-        let told = self.memories.values().map(|(_, memory)| memory);
-        let told = told.filter(|memory| !memory.damaged && memory.outside.is_empty() && !known(memory));
-        let found = told.map(|memory| Found { memory, score: scored(memory) }).list();
+        let scores = self.search.scores(message);
+        let most = scores.iter().copied().fold(0.0, f64::max);
+        let mut shortest = usize::MAX;
+        let found = self.all().filter(|kept| kept.memory.outside.is_empty());
+        let found = found.filter_map(|Kept { memory, place, .. }| {
+            let fits = scores.get((*place)?).filter(|fits| **fits > 0.0).map_or(0.0, |fits| fits / most);
+            shortest = shortest.min(memory.text.len());
+            Some((memory, rank(memory.relevance(now) * (1.0 + fits))))
+        });
+        let found = ranked(found.list());
         let mut room = bytes;
         let mut told = Vec::new();
-        for memory in best(found, self.count()) {
-            if told.len() == limit {
+        for memory in found {
+            if told.len() == limit || room < shortest {
                 break;
             }
-            if memory.text.len() <= room {
+            if memory.text.len() <= room && !known(memory) {
                 room -= memory.text.len();
                 told.push(memory);
             }
@@ -169,8 +225,8 @@ impl Book {
         let place = |rev: u64| Place { owner: &self.owner, rev };
         let (mut writes, mut rev) = (Vec::new(), self.rev);
         let mut put = |id: &str, row: &dyn Fn(&Place<'_>) -> String| {
-            if let Some((before, _)) = self.memories.get(id) {
-                writes.push(Write::DeletePrefix { table: Table::Meta, prefix: place(*before).key() });
+            if let Some(before) = self.memories.get(id) {
+                writes.push(Write::DeletePrefix { table: Table::Meta, prefix: place(before.rev).key() });
             }
             rev += 1;
             let place = place(rev);
@@ -191,9 +247,13 @@ fn title(memory: &Memory) -> String {
     find::join(&memory.tags, " ")
 }
 
-/// The best of them, the best first.
-fn best(mut found: Vec<Found<'_>>, limit: usize) -> Vec<&Memory> {
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
-    found.truncate(limit);
-    found.into_iter().map(|found| found.memory).list()
+/// A number that is in the order of these, none of which is below zero.
+fn rank(score: f64) -> u64 {
+    score.to_bits()
+}
+
+/// Those with the highest numbers first, as far as they are asked for.
+fn ranked(found: Vec<(&Memory, u64)>) -> impl Iterator<Item = &Memory> {
+    let best = Best::of(found.iter().map(|(_, rank)| *rank).list()).inspect(|_| work::did(1));
+    best.filter_map(move |place| found.get(place).map(|(memory, _)| *memory))
 }

@@ -315,7 +315,7 @@ mod tests {
     }
 
     fn texts(book: &Book) -> Vec<String> {
-        book.newest().iter().map(|memory| memory.text.clone()).list()
+        book.newest(0, MOST).iter().map(|memory| memory.text.clone()).list()
     }
 
     #[test]
@@ -371,7 +371,7 @@ mod tests {
         reads(&store, &mut other);
         let op = Op::Page { name: "add", args: json!({ "text": "Has a boat." }), fresh: "b".into() };
         stored(&mut store, &mut other, &op, 2).unwrap();
-        let id = other.saying("Lives in Oslo.").unwrap().id.clone();
+        let id = other.saying("Lives in Oslo.", &Outside::default()).unwrap().id.clone();
         stored(&mut store, &mut other, &page("remove", json!({ "id": id })), 3).unwrap();
         reads(&store, &mut one);
         assert_eq!(
@@ -387,7 +387,7 @@ mod tests {
         let (mut one, mut other) = (Book::new("me"), Book::new("me"));
         stored(&mut store, &mut one, &page("add", json!({ "text": "Lives in Oslo." })), 1).unwrap();
         reads(&store, &mut other);
-        let id = one.saying("Lives in Oslo.").unwrap().id.clone();
+        let id = one.saying("Lives in Oslo.", &Outside::default()).unwrap().id.clone();
         // The other tab stands still. The same memory is changed twice, and the first change takes its row away again.
         for text in ["Lives in Bergen.", "Lives in Rome."] {
             stored(&mut store, &mut one, &page("update", json!({ "id": id, "text": text })), 2).unwrap();
@@ -442,7 +442,10 @@ mod tests {
             (vec!["two".into(), "two, forged".into()], vec![Code::Corrupt])
         );
         // It is neither found nor told, and saying the same makes another.
-        assert!(read.search("forged", 1, 9).is_empty() && read.saying("two, forged").is_none());
+        assert!(
+            read.search("forged", 1, 9).is_empty()
+                && read.saying("two, forged", &Outside::default()).is_none()
+        );
         assert_eq!(read.to_tell("forged", 1, (9, 99), &|_| false).len(), 1);
         // What comes next does not take its place.
         let commit =
@@ -475,7 +478,7 @@ mod tests {
             let expected = if name == "update" { vec!["one, mended".to_owned()] } else { Vec::new() };
             for book in [&book, &fresh] {
                 assert_eq!((texts(book), book.faults()), (expected.clone(), Vec::new()));
-                assert!(book.newest().iter().all(|memory| !memory.outside.is_empty()));
+                assert!(book.newest(0, MOST).iter().all(|memory| !memory.outside.is_empty()));
             }
         }
     }

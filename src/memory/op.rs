@@ -67,6 +67,15 @@ impl Done {
 }
 
 impl Op {
+    /// Whether it is to change something.
+    pub fn changes(&self) -> bool {
+        match self {
+            Op::Page { name, .. } => !matches!(*name, "list" | "search"),
+            Op::Tool { name, .. } => name != RECALL,
+            Op::Read(_) => true,
+        }
+    }
+
     /// What it does with these memories.
     ///
     /// # Errors
@@ -138,8 +147,8 @@ fn of_page(name: &str, args: &Value, fresh: &str, book: &Book, now: Millis) -> R
             Ok(Done { commit, ..Done::default() })
         }
         _ => {
-            let all = book.newest().into_iter().skip(number(args, "offset", (0, u64::MAX)));
-            Done::gives(shown(&all.take(number(args, "limit", LIMIT)).list()))
+            let skip = number(args, "offset", (0, u64::MAX));
+            Done::gives(shown(&book.newest(skip, number(args, "limit", LIMIT))))
         }
     }
 }
@@ -163,7 +172,7 @@ fn add(
     };
     memory.take(args, what)?;
     // The same call, which runs again because its page went away.
-    let known = book.get(id).or_else(|| book.saying(&memory.text).filter(|known| known.outside == outside));
+    let known = book.get(id).or_else(|| book.saying(&memory.text, &outside));
     if let Some(known) = known {
         return Ok((known.clone(), None));
     }

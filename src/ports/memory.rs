@@ -5,6 +5,7 @@
 
 use super::{Commit, Key, Part, Read, Rows, StoreError, Table, Write, signed_row};
 use crate::list::Listed;
+use crate::work;
 
 /// A whole database in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +66,12 @@ impl MemoryStore {
                     let is_in = |part: &Part| matches!(part, Part::Number(n) if from <= n && n < until);
                     !(key.starts_with(prefix) && key.get(prefix.len()).is_some_and(is_in))
                 }),
-                Write::DeletePrefix { prefix, .. } => rows.retain(|(key, _)| !key.starts_with(prefix)),
+                Write::DeletePrefix { prefix, .. } => {
+                    let first = find(rows, prefix).unwrap_or_else(|at| at);
+                    let below =
+                        rows.iter().skip(first).take_while(|(key, _)| key.starts_with(prefix)).count();
+                    rows.drain(first..first + below);
+                }
             }
         }
         Ok(())
@@ -73,6 +79,8 @@ impl MemoryStore {
 
     /// The rows asked for, in the order of their keys.
     pub fn read(&self, read: &Read) -> Rows {
+        let mut first = read.prefix.clone();
+        first.extend(read.from.map(Part::Number));
         let wanted = |key: &Key| match (read.from, read.texts, key.get(read.prefix.len())) {
             (None, None, _) => true,
             (Some(from), _, Some(Part::Number(n))) => *n >= from && read.until.is_none_or(|until| *n < until),
@@ -82,9 +90,9 @@ impl MemoryStore {
             _ => false,
         };
         let rows = self.rows(read.table);
-        let first = find(rows, &read.prefix).unwrap_or_else(|at| at);
+        let first = find(rows, &first).unwrap_or_else(|at| at);
         let below = rows.iter().skip(first).take_while(|(key, _)| key.starts_with(&read.prefix));
-        below.filter(|(key, _)| wanted(key)).cloned().list()
+        below.inspect(|_| work::did(1)).filter(|(key, _)| wanted(key)).cloned().list()
     }
 
     fn rows(&self, table: Table) -> &[(Key, String)] {

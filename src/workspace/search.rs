@@ -11,7 +11,7 @@
 
 use super::text::words;
 use crate::list::Listed;
-use crate::maps::{self, Named};
+use crate::maps::{Best, Named};
 
 /// How much a word of the title counts against one of the text.
 const TITLE: u32 = 3;
@@ -125,8 +125,13 @@ impl Index {
         }
     }
 
-    /// The pages that match, the best first.
-    pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+    /// The number under which a page lies here, until it is taken out.
+    pub fn number(&self, slug: &str) -> Option<usize> {
+        self.pages.number(slug)
+    }
+
+    /// How well each page matches, by its number; 0: it does not.
+    pub fn scores(&self, query: &str) -> Vec<f64> {
         let mut scores = vec![0.0; self.pages.numbers()];
         let pages = self.pages.len() as f64;
         let average = self.total as f64 / pages.max(1.0);
@@ -151,16 +156,24 @@ impl Index {
                 }
             }
         }
-        // By slug, which is what the sort leaves pages with the same score in.
+        scores
+    }
+
+    /// The pages that match, the best first.
+    pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+        let scores = self.scores(query);
+        // By slug, in which those with the same score stay.
         let hits: Vec<(&str, f64)> = self
             .pages
-            .values()
-            .filter_map(|page| Some((page.slug.as_str(), *scores.get(self.pages.number(&page.slug)?)?)))
+            .numbered()
+            .filter_map(|(number, page)| Some((page.slug.as_str(), *scores.get(number)?)))
             .filter(|(_, score)| *score > 0.0)
             .list();
         // The bits of positive numbers are in the order of the numbers.
-        let best = maps::sorted(hits, |(_, score)| !score.to_bits());
-        best.into_iter().take(limit).map(|(slug, score)| Hit { slug: slug.into(), score }).list()
+        let best = Best::of(hits.iter().map(|(_, score)| score.to_bits()).list());
+        let hit =
+            |place: usize| hits.get(place).map(|(slug, score)| Hit { slug: (*slug).into(), score: *score });
+        best.filter_map(hit).take(limit).list()
     }
 
     /// The words of the index that a word of the query finds.

@@ -73,6 +73,8 @@ struct Page {
     now: u64,
     model: Option<CallKey>,
     tools: Vec<CallKey>,
+    /// How often memories were read or stored.
+    exchanges: u64,
     work: Work,
 }
 
@@ -90,6 +92,7 @@ impl Page {
             now: 1_000_000,
             model: None,
             tools: Vec::new(),
+            exchanges: 0,
             work: Work::default(),
         };
         if watched {
@@ -139,6 +142,12 @@ impl Page {
             Action::Read { id, reads } => {
                 let rows = reads.iter().map(|read| self.disk.read(read)).collect();
                 self.handle(Input::Read { read: id, result: Ok(rows) });
+            }
+            Action::Exchange { id, commit, reads, .. } => {
+                let stored = commit.map_or(Ok(()), |commit| self.disk.commit(&commit));
+                let result = stored.map(|()| reads.iter().map(|read| self.disk.read(read)).collect());
+                self.exchanges += 1;
+                self.handle(Input::Exchanged { id, result });
             }
             Action::CallModel { call, request } => {
                 let ModelRequest::Http { request, .. } = request else { unreachable!("no custom provider") };
@@ -568,5 +577,52 @@ fn a_call_that_goes_on_between_many_parts_is_found_at_once() {
         });
         println!("{index}: {steps:?}");
         assert!(steps[0] > 1_000 && steps[1] * 10 <= steps[0] * 22, "{index}: {steps:?}");
+    }
+}
+
+/// What an operation on memories takes: steps, allocations, and ways to the store.
+type Remembers = (u64, u64, u64);
+
+/// Of an addition, a search of a word that one has, one of a word that all have, a list, and a run's start: in a book of so
+/// many memories.
+fn remembering(count: usize) -> [Remembers; 5] {
+    let mut page = Page::new(false);
+    page.command("configureAgent", json!({ "memory": true }));
+    let add = |page: &mut Page, n: usize| {
+        let text = format!("Prefers tea number{n:05} over coffee.");
+        page.command("memory.add", json!({ "text": text, "tags": ["fact"] }));
+    };
+    (0..count).for_each(|n| add(&mut page, n));
+    let mut taken = |what: &mut dyn FnMut(&mut Page)| {
+        let before = (work::done(), TIMES.get(), page.exchanges);
+        what(&mut page);
+        (work::done() - before.0, TIMES.get() - before.1, page.exchanges - before.2)
+    };
+    // One of them may be the one for which a list is moved.
+    let mut adds: Vec<Remembers> = (0..31).map(|n| taken(&mut |page| add(page, count + n))).collect();
+    adds.sort_unstable();
+    let search = |query: &'static str| {
+        move |page: &mut Page| page.command("memory.search", json!({ "query": query, "limit": 10 }))
+    };
+    let rare = taken(&mut search("number00321"));
+    let common = taken(&mut search("coffee"));
+    let list = taken(&mut |page| page.command("memory.list", json!({ "limit": 10 })));
+    let start = taken(&mut |page| page.command("sendMessage", json!({ "text": "Which coffee?" })));
+    println!("{count} memories: {:?}, {rare:?}, {common:?}, {list:?}, {start:?}", adds[15]);
+    [adds[15], rare, common, list, start]
+}
+
+#[test]
+fn ten_thousand_memories_are_added_and_found_as_a_thousand_are() {
+    const MANY: u64 = 9_900;
+    let (few, many) = (remembering(1_000), remembering(MANY as usize));
+    // Nothing is looked through, and nothing read that is known.
+    assert!(many[0].0 <= few[0].0 + 5 && many[0].2 == 1, "{few:?} {many:?}");
+    for (few, many) in few.iter().zip(&many) {
+        assert!(many.1 <= few.1 + few.1 / 10 + 10, "allocations: {few:?} {many:?}");
+    }
+    for many in &many[1..] {
+        // Each is looked at once. Only what is given is sorted.
+        assert!(many.0 <= MANY + 31 + 100 && many.2 == 1, "{many:?}");
     }
 }

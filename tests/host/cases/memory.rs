@@ -172,6 +172,34 @@ fn a_model_looks_up_and_that_counts() {
 }
 
 #[test]
+fn a_delegate_recalls_what_its_parent_remembers() {
+    let mut page = started(json!({ "processType": "Orchestrator", "memory": { "limit": 0 } }));
+    add(&mut page, "The boat is called Ida.");
+    page.must("sendMessage", json!({ "text": "Read.", "context": "The boat belongs to Eve." }));
+    calls(&mut page, "remember", json!({ "text": "The boat belongs to Eve." }));
+    says(&mut page, "Kept.");
+    page.must("clearConversation", json!({}));
+    page.must("sendMessage", json!({ "text": "Whose boat is it?" }));
+    calls(&mut page, "delegate", json!({ "process": "Worker", "task": "Find out about the boat." }));
+    assert!(page.asked.to_string().contains("Another agent has given you the task"), "{}", page.asked);
+    calls(&mut page, "recall", json!({ "query": "boat" }));
+    assert!(result(&page).contains("Ida") && result(&page).contains("Eve"), "{}", result(&page));
+    assert!(result(&page).contains("External"), "{}", result(&page));
+    // What it remembers is its parent's, with the mark of what it has read.
+    calls(&mut page, "remember", json!({ "text": "Eve sails." }));
+    says(&mut page, "Ida, of Eve.");
+    assert!(result(&page).contains("Ida, of Eve."), "{}", result(&page));
+    says(&mut page, "It is hers.");
+    let kept = page.must("memory.search", json!({ "query": "boat sails" }));
+    let kept: Vec<_> =
+        kept.as_array().unwrap().iter().map(|one| (one["reads"].as_u64(), one["outside"] == true)).collect();
+    assert_eq!(kept.len(), 3, "{kept:?}");
+    assert_eq!(kept.iter().filter(|(reads, _)| *reads == Some(1)).count(), 2, "{kept:?}");
+    assert_eq!(kept.iter().filter(|(_, outside)| *outside).count(), 2, "{kept:?}");
+    page.holds("default");
+}
+
+#[test]
 fn to_forget_is_asked_about() {
     let mut page = started(json!({}));
     let id = add(&mut page, "Lives in Oslo.");
