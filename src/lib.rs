@@ -75,7 +75,7 @@
 //!         }
 //!         Action::Sign { id, texts } => {
 //!             let result = Ok(Some(store.signatures(&texts)));
-//!             harness.handle(now, Input::Signed { id, result });
+//!             harness.handle(now, Input::Signed { id, result, strict: false });
 //!         }
 //!         // Rooms that arrive when they are needed: outside of the npm package all are there.
 //!         Action::Room(room) => harness.handle(now, Input::Room { room, result: Ok(()) }),

@@ -179,8 +179,7 @@ export class Tabs {
   #toHolder(entry) {
     const { id, name, args, files } = entry.message;
     // What a session or a message has otherwise goes to the holder as well.
-    const held = name === "configureAgent" ? args : { providerOptions: [args.providerOptions, args.serverTools, args.config?.providerOptions, args.config?.serverTools] };
-    if (hasKeys(held)) return this.#replied({ t: "reply", id, error: KEYS });
+    if (name === "configureAgent" ? hasKeys(args) : [args, args.config].some(optionsHaveKeys)) return this.#replied({ t: "reply", id, error: KEYS });
     entry.to = this.#holder.epoch;
     entry.tries++;
     this.#sent.set((entry.number ??= ++this.#lastNumber), entry);
@@ -724,6 +723,18 @@ const hasKeys = ({ provider, providers, providerOptions, serverTools, models, ..
   isSecret([providerOptions, serverTools, models]) || namesKey(others) || [provider, ...Object.values(providers ?? {})].some((one) =>
     Object.entries(one ?? {}).some(([name, value]) => value != null && (OPEN.includes(name) ? name !== "model" && isSecret(value) : name !== "baseUrl" || mayHoldKey(String(value)))),
   );
+
+/** What is said to a model or a tool, or kept for the page: it is no option, and may say anything. */
+const SAID = ["metadata", "messages", "schema", "args", "answer"];
+/** What is a name in the options of a command: only `configureAgent` says more of it. */
+const NAMES = ["provider", "providers", "models", "fallback"];
+
+/** Whether the options of a command may hold a key. */
+const optionsHaveKeys = (options) => {
+  if (!isObject(options)) return false;
+  const { providerOptions, serverTools, ...others } = options;
+  return NAMES.some((name) => isObject(others[name])) || isSecret([providerOptions, serverTools]) || namesKey(Object.fromEntries(Object.entries(others).filter(([name]) => !SAID.includes(name))));
+};
 
 /** Whether a text stands below a member that is named like a key, at any depth. What a rule about a tool says is none. */
 const namesKey = (value, named = false) =>

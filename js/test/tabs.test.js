@@ -324,6 +324,42 @@ test("what has the key of a provider, or is given it, stays in its tab", () => {
   assert.deepEqual(take("deliver").filter(({ t }) => t === "reply").map(({ error }) => error.code), ["invalid_config"]);
 });
 
+test("no command of a following tab posts a key: what the holder would refuse is refused before", () => {
+  const own = { kind: "anthropic", apiKey: "sk-secret" };
+  const commands = [
+    ["sendMessage", { text: "hi" }], ["regenerate", {}], ["sessions.launch", { id: "a" }], ["sessions.prompt", { id: "a", text: "hi" }], ["sessions.runOnce", { text: "hi" }],
+    ["sessions.configure", { id: "a" }, true], ["sessions.fork", { id: "a" }], ["history", {}], ["compact", {}], ["resume", {}],
+  ];
+  const options = [
+    { provider: own }, { provider: { kind: "anthropic" } }, { provider: [own] }, { providers: { spare: own } }, { models: { mine: { apiKey: "sk-secret" } } }, { fallback: [own] }, { apiKey: "sk-secret" }, { headers: { a: "secret" } },
+    { provider: "main", headers: { authorization: "secret" } }, { providerOptions: { api_key: "secret" } }, { serverTools: [{ authorization_token: "secret" }] }, { any: { deep: [{ apiKey: "secret" }] } },
+  ];
+  const open = { provider: "main", model: "m", instructions: "Keep the token.", temperature: 0, providerOptions: { service_tier: "auto" }, maxOutputTokens: 5 };
+  for (const [name, args, inConfig] of commands) {
+    for (const more of [...options, open]) {
+      const { tabs, take } = follower();
+      const whole = inConfig ? { ...args, config: more } : { ...args, ...more };
+      tabs.fromClient({ t: "command", id: 1, name, args: whole });
+      const why = `${name} ${JSON.stringify(whole)}`;
+      if (more === open) {
+        assert.deepEqual(take("post").map(({ name }) => name), [name], why);
+      } else {
+        assert.deepEqual(take("deliver").map(({ error }) => error?.code), ["invalid_config"], why);
+        assert.deepEqual(take("post"), [], why);
+      }
+    }
+  }
+  // What an app says in its own words is none of that.
+  for (const [name, args] of [
+    ["tools.execute", { name: "log_in", args: { password: "p", headers: { a: "b" } } }], ["tools.resolve", { toolCallId: "t", answer: { token: "t" } }], ["sessions.launch", { messages: [{ role: "user", content: [{ token: "t" }] }] }],
+    ["sendMessage", { text: "hi", metadata: { token: "t" }, schema: { properties: { api_key: { type: "string" } } } }],
+  ]) {
+    const { tabs, take } = follower();
+    tabs.fromClient({ t: "command", id: 1, name, args });
+    assert.deepEqual(take("post").map(({ name }) => name), [name]);
+  }
+});
+
 test("a tab that looks on, whose own host has never spoken, is told that the agent is stopped once the holder is gone", () => {
   const { tabs, take, settle, timers } = alone();
   tabs.fromTab(words("a", { t: "holds" }));

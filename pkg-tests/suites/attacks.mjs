@@ -15,6 +15,7 @@ export function attacks(on) {
   escapes(on);
   questions(on);
   changes(on);
+  forgeries(on);
 }
 
 function patterns(on) {
@@ -231,5 +232,81 @@ function changes(on) {
       return { statuses, listed: (await s.list({ withVerification: true })).map(({ session, hmac_status }) => `${session.id} ${hmac_status}`).sort() };
     });
     assert.deepEqual(seen, { statuses: CHANGES.map(() => "tampered"), listed: [..."abcdef"].map((id) => `${id} tampered`).concat("default verified").sort() });
+  });
+}
+
+/** In the page, without an agent: the answer of session `a` says something else, no event is signed, and what needs no key is made anew. */
+const forge = async ([id, signature]) => {
+  const digest = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const { entries, heads } = await T.dump("shared");
+  const own = entries.filter(([key]) => key[0] === id && typeof key[1] === "number" && key.length === 2).sort(([a], [b]) => a[1] - b[1]);
+  let [before, was] = ["", ""];
+  for (const [key, row] of own) {
+    const [header, content, , hash] = row.split("\n");
+    const said = content.replaceAll("Done.", "FORGED.");
+    const sum = await digest(said);
+    [was, before] = [hash, await digest([before, header, sum].join("\n"))];
+    await T.put("shared", "entries", key, [header, said, sum, before].join("\n"));
+  }
+  const [key, head] = heads.find(([key]) => key[0] === id);
+  const text = head.split("\n")[0].replaceAll("Done.", "FORGED.").replaceAll(was, before);
+  if (!text.includes(before)) throw new Error(`its head does not say where it ends: ${head}`);
+  await T.put("shared", "heads", key, signature === undefined ? text : `${text}\n${signature}`);
+};
+
+function forgeries(on) {
+  for (const [what, signature] of [["none", undefined], ["one of an unknown key", `${"ab".repeat(32)} 99999999`]]) {
+    on(`a forged session without signatures, whose head has ${what}, is tampered with, and nothing of it is sent`, async (t, host) => {
+      const route = await t.raw(() => message("Done."));
+      const page = await changed(t, host, route, []);
+      const seen = await page.evaluate(async ([forge, signature]) => {
+        await s.launch({ id: "a" });
+        await ws.run("Hi there.", { sessionId: "a" });
+        await ws.close();
+        await (0, eval)(forge)(["a", signature]);
+      }, [forge.toString(), signature]);
+      assert.equal(seen, undefined);
+      await openIn(page, host);
+      const before = route.requests.length;
+      const refused = await page.evaluate(async () => {
+        const verdicts = async () => [(await ws.sessions.list({ withVerification: true })).find(({ session }) => session.id === "a").hmac_status, (await ws.sessions.status("a")).hmac_status];
+        const all = await verdicts();
+        const codes = [];
+        for (const attempt of [() => ws.sessions.rename("a", "B"), () => ws.sessions.fork("a"), () => ws.sessions.archive("a")]) codes.push((await T.settle(attempt)).error?.code);
+        return { verdicts: [...all, ...(await verdicts()), (await ws.sessions.verify("a")).hmac_status], codes };
+      });
+      await start(page, route.base);
+      const prompted = await page.evaluate(async () => (await T.settle(() => ws.run("More.", { sessionId: "a" }))).error?.code);
+      assert.deepEqual({ ...refused, prompted }, { verdicts: Array(5).fill("tampered"), codes: Array(3).fill("corrupt"), prompted: "corrupt" });
+      assert.equal(route.requests.length, before, "nothing was sent");
+    });
+  }
+
+  on("a workspace whose key is lost locks nobody out: its sessions are unverifiable, and go on", async (t, host) => {
+    const route = await t.raw(() => message("Done."));
+    const page = await changed(t, host, route, []);
+    await page.evaluate(async () => {
+      await s.launch({ id: "a" });
+      await ws.run("Hi there.", { sessionId: "a" });
+      await ws.close();
+      const db = await T.database("shared");
+      const tx = db.transaction("vault", "readwrite");
+      tx.objectStore("vault").delete(1);
+      await T.done(tx);
+      db.close();
+    });
+    for (const outcome of ["unverifiable", "unverifiable"]) {
+      await openIn(page, host);
+      await start(page, route.base);
+      const seen = await page.evaluate(async () => {
+        const { hmac_status } = await ws.sessions.status("a");
+        const { outcome } = await ws.run("More.", { sessionId: "a" });
+        const { id } = await ws.sessions.fork("a");
+        await ws.sessions.launch({ id: `new${Math.random()}` });
+        await ws.close();
+        return { hmac_status, outcome, forked: typeof id };
+      });
+      assert.deepEqual(seen, { hmac_status: outcome, outcome: "completed", forked: "string" });
+    }
   });
 }

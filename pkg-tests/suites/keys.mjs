@@ -64,6 +64,11 @@ export function betweenTabs(on) {
       // What a session or a message has otherwise is stored, and goes to the agent's tab as well.
       const options = { providerOptions: { mcp_servers: [{ type: "url", url: "https://mcp.example/sse", name: "shop", authorization_token: keys.path }] } };
       for (const say of [() => ws.sendMessage("Hello", options), () => ws.regenerate(undefined, options), () => ws.sessions.configure("default", options), () => ws.sessions.launch({ id: "own", ...options }), () => ws.sessions.runOnce("Hello", options)]) refused.push(await T.refused(say));
+      for (const own of [{ provider: { ...anthropic, apiKey: keys.own } }, { models: { mine: { apiKey: keys.path } } }, { apiKey: keys.own }]) {
+        for (const say of [
+          () => ws.sendMessage("Hello", own), () => ws.regenerate(undefined, own), () => ws.sessions.configure("default", own), () => ws.sessions.launch({ id: "own", ...own }), () => ws.sessions.runOnce("Hello", own), () => ws.sessions.prompt("default", "Hello", own),
+        ]) refused.push(await T.refused(say));
+      }
       // Without a key it may say which one it is.
       await ws.configureAgent({ provider: { ...anthropic, model: "claude-haiku-4-5" }, instructions: "Be brief." });
       await run();

@@ -353,7 +353,8 @@ impl Pump {
                 let pump = self.clone();
                 task::start(async move {
                     let result = pump.0.store.sign(&texts).await;
-                    pump.input(Input::Signed { id, result });
+                    let strict = pump.0.store.is_strict();
+                    pump.input(Input::Signed { id, result, strict });
                 });
             }
             Action::Draft { writes } => self.0.store.write_at_once(writes),

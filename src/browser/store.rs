@@ -116,6 +116,11 @@ impl Store {
         }
     }
 
+    /// Whether the key that has signed them has signed every head here. Nobody else reaches a memory.
+    pub fn is_strict(&self) -> bool {
+        matches!(self.kind, Kind::Idb(_)) && self.signer.is_strict()
+    }
+
     /// Takes the bytes of a file that came with a command, or (`None`) that a tool gave. They wait for the commit that puts
     /// them.
     pub(super) fn offer(&self, command: Option<u32>, id: String, blob: JsValue) {

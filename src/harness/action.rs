@@ -89,6 +89,8 @@ pub enum Input {
         id: u64,
         /// The signatures, or why the key could not be read.
         result: Result<Option<Vec<String>>, StoreError>,
+        /// Whether this key has signed every head that lies here. Then one that it has not signed was changed.
+        strict: bool,
     },
     /// The skills of the account, as [`Action::Account`] gave them, of all workspaces, in the order of their names.
     Account {

@@ -241,7 +241,8 @@ impl Harness {
             }
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
-            Input::Signed { id, result } => {
+            Input::Signed { id, result, strict } => {
+                self.core.strict = strict;
                 if let Some((after, rows)) = self.reads.judged.remove(id) {
                     match result {
                         Ok(signatures) => self.rows_read(after, rows, signatures),

@@ -70,7 +70,7 @@ export const tests = {
     await start(page);
     const text = page.locator(".page-text");
     // A page draws this much at once.
-    for (const [deep, tag] of [[">".repeat(20_000), "blockquote"], ["> ".repeat(9_000), "blockquote"], ["1. ".repeat(6_000), "ol"], ["- ".repeat(9_000) + "x", "ul"], ["*a **b ".repeat(1_200) + "c** d*".repeat(1_200), "em"]]) {
+    for (const [deep, tag] of [[">".repeat(20_000), "blockquote"], ["> ".repeat(9_000), "blockquote"], ["1. ".repeat(6_000), "ol"], ["- ".repeat(9_000) + "x", "ul"], ["*a **b ".repeat(100) + "c** d*".repeat(100), "em"]]) {
       await writePage(page, `begun\n\n${deep}\n\nended`);
       await text.getByText("ended", { exact: true }).waitFor();
       await text.getByText("begun", { exact: true }).waitFor();
@@ -79,6 +79,37 @@ export const tests = {
       // What is deeper is there, as it was written.
       assert.ok(((await text.textContent()) ?? "").length > deep.replaceAll(/\s/g, "").length / 3, tag);
     }
+  },
+
+  async "a block with more marks than anybody writes stays text"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    const text = page.locator(".page-text");
+    // What is text was not looked through: the lexer would find emphasis in each of the first three.
+    for (const many of ["*a_".repeat(5_400), "*a* ".repeat(4_000), `${"**a_b~~".repeat(2_200)} *c*`, "![".repeat(8_000), `${"![".repeat(2_500)}${"](b)".repeat(2_500)}`]) {
+      await writePage(page, `begun *well*\n\n${many}\n\n${"- " + many}\n\n*ended*`);
+      await text.getByText("ended", { exact: true }).waitFor();
+      await text.getByText("begun", { exact: false }).first().waitFor();
+      assert.deepEqual(await text.locator("em, strong, del").allTextContents(), ["well", "ended"], many.slice(0, 8));
+      assert.equal(await text.locator("a, .blocked-image").count(), 0, many.slice(0, 8));
+      assert.equal(((await text.textContent()) ?? "").split(many.trim()).length, 3, "it is there as it was written");
+    }
+    // What anybody writes is none of that.
+    await writePage(page, `begun\n\n${"Some *words* of **prose** with `code`. ".repeat(50)}\n\nended`);
+    await text.getByText("ended", { exact: true }).waitFor();
+    assert.equal(await text.locator("em").count(), 50);
+  },
+
+  async "comments are left out, and one that does not end is shown"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    const text = page.locator(".page-text");
+    await writePage(page, "a <b>b</b> <!-- hidden --> c\n\n<!-- one --><!-- two -->seen\n\nended");
+    await text.getByText("ended", { exact: true }).waitFor();
+    assert.equal(/hidden|one|two/.test((await text.textContent()) ?? ""), false);
+    await writePage(page, "<!--".repeat(8_000));
+    await text.getByText("<!--").first().waitFor();
+    assert.equal(((await text.textContent()) ?? "").trim(), "<!--".repeat(8_000));
   },
 };
 

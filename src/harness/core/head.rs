@@ -137,20 +137,35 @@ impl Head {
         Head::parse(&json(&session.head(at)))
     }
 
-    /// `expected`: the signature that its text should have, where there is a key.
-    pub fn judge(&self, expected: Option<&str>) -> Integrity {
+    /// `expected`: the signature that its text should have, where there is a key. `strict`: that key has signed every head
+    /// of its workspace.
+    pub fn judge(&self, expected: Option<&str>, strict: bool) -> Integrity {
         // Nobody writes one that does not say where the journal ends.
-        if self.end().is_none() {
+        if self.end().is_none() || (strict && self.lacks_ours(expected)) {
             return Integrity::Tampered;
         }
-        let verdict =
-            self.signature.as_deref().map_or(Integrity::Unverified, |stored| judged(stored, expected));
+        let verdict = self.signed(expected);
         // What came from elsewhere keeps its verdict, also when this workspace signs what is added to it.
         match self.value.get("origin").and_then(Value::as_str) {
             Some("unverified") if verdict == Integrity::Verified => Integrity::Unverified,
             Some(_) if verdict == Integrity::Verified => Integrity::Unverifiable,
             _ => verdict,
         }
+    }
+
+    /// Whether it has no signature, or another key's, where there is a key.
+    fn lacks_ours(&self, expected: Option<&str>) -> bool {
+        expected.is_some() && matches!(self.signed(expected), Integrity::Unverified | Integrity::Unverifiable)
+    }
+
+    /// Whether an event that our key has signed gives away that somebody has taken the head's signature out: a commit that
+    /// signs the one signs the other. What came from elsewhere, or was found without one, says so.
+    pub fn must_be_ours(&self, expected: Option<&str>) -> bool {
+        self.lacks_ours(expected) && self.value.get("origin").is_none()
+    }
+
+    fn signed(&self, expected: Option<&str>) -> Integrity {
+        self.signature.as_deref().map_or(Integrity::Unverified, |stored| judged(stored, expected))
     }
 }
 

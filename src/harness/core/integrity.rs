@@ -140,7 +140,7 @@ impl Core {
     /// Nothing is known of a session that is gone.
     pub(in crate::harness) fn forget_integrity(&mut self, session: &str) {
         self.sessions.change(session, |slot| {
-            (slot.verdict, slot.tampered, slot.damage) = (None, false, None);
+            (slot.verdict, slot.unsigned, slot.tampered, slot.damage) = (None, false, false, None);
         });
     }
 }
@@ -194,27 +194,28 @@ pub(in crate::harness) fn changed_events(
     signatures: Option<&[String]>,
     signed: bool,
 ) -> Vec<(usize, String)> {
-    changed_among(rows, &mut signatures.map(|signatures| signatures.iter()), signed)
+    let judged = judged_events(rows, &mut signatures.map(|signatures| signatures.iter()));
+    changed_among(judged, signed, signatures.is_some())
 }
 
-/// The same; `expected` are the signatures that these events should have, and those of other rows behind them.
+/// The same of events that were judged; `keyed`: there is a key.
 pub(in crate::harness) fn changed_among(
-    rows: &Rows,
-    expected: &mut Option<Iter<'_, String>>,
+    mut changed: Vec<(usize, String, Integrity)>,
     signed: bool,
+    keyed: bool,
 ) -> Vec<(usize, String)> {
-    let mut changed = judged_events(rows, expected);
     changed.retain(|(.., verdict)| match verdict {
         Integrity::Tampered => true,
         Integrity::Verified => false,
         Integrity::Unverified => signed,
         // Where our key has signed the head, no other has signed an event. Without a key nothing is known.
-        Integrity::Unverifiable => signed && expected.is_some(),
+        Integrity::Unverifiable => signed && keyed,
     });
     changed.into_iter().map(|(at, id, _)| (at, id)).list()
 }
 
-/// What the signature of each event among these rows says: which row it is, its id, and that.
+/// What the signature of each event among these rows says: which row it is, its id, and that. `expected` are the signatures
+/// that they should have, and those of other rows behind them.
 pub(in crate::harness) fn judged_events(
     rows: &Rows,
     expected: &mut Option<Iter<'_, String>>,

@@ -125,6 +125,8 @@ pub(in crate::harness) struct Core {
     pub state: State,
     /// What goes out, and the numbers of it.
     pub outbox: Outbox,
+    /// Our key has signed every head that lies here, as far as was known when signatures were read last.
+    pub strict: bool,
     /// What is known of each session.
     pub sessions: Sessions,
     /// The runs under way, and the commands that wait for their ends.
@@ -149,6 +151,7 @@ impl Core {
                 answers: Vec::new(),
             },
             outbox: Outbox::default(),
+            strict: false,
             sessions: Sessions::new(engine),
             runs: Runs::default(),
             secrets: Secrets::default(),

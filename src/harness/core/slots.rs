@@ -23,6 +23,8 @@ pub(in crate::harness) struct Slot {
     benched: bool,
     /// What is known of its head's signature, as it was read last.
     pub verdict: Option<Integrity>,
+    /// Its head has no signature of ours, and does not say why: then no event of it has one.
+    pub unsigned: bool,
     /// Something else gave away that somebody has changed it.
     pub tampered: bool,
     /// Where it is not as it was written, if that was found: nobody works in it.

@@ -6,7 +6,7 @@
 //! Leaves to others: what a signature says (`core/integrity`).
 
 use crate::harness::core::head::Head;
-use crate::harness::core::integrity::{changed_among, event_in};
+use crate::harness::core::integrity::{CHANGED, changed_among, event_in, judged_events};
 use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::reads::look::number;
 use crate::harness::reads::{After, Archiving};
@@ -19,20 +19,20 @@ use crate::session::damage::Damage;
 /// Holds a head against the signature that its text should have. `whole`: all rows of the session are read with it, to say
 /// whether they are what was written.
 pub(super) fn judge_head(core: &mut Core, id: &str, head: &Head, expected: Option<&str>, whole: bool) {
-    let verdict = verdict(id, head, expected);
+    let verdict = verdict(id, head, expected, core.strict);
     core.sessions.change(id, |slot| {
-        slot.verdict = Some(verdict);
+        (slot.verdict, slot.unsigned) = (Some(verdict), head.must_be_ours(expected));
         slot.tampered &= !whole;
         slot.damage.take_if(|_| whole);
     });
 }
 
-/// What a head is worth, held against the signature that its text should have.
-pub(super) fn verdict(id: &str, head: &Head, expected: Option<&str>) -> Integrity {
+/// What a head is worth, held against the signature that its text should have. `strict`: our key has signed each.
+pub(super) fn verdict(id: &str, head: &Head, expected: Option<&str>, strict: bool) -> Integrity {
     // A head in another's place says the truth of another session; only the first session is older than records.
     let named = head.recorded("id");
     let moved = named.map_or(id != DEFAULT_SESSION || head.has_record(), |named| named != id);
-    if moved { Integrity::Tampered } else { head.judge(expected) }
+    if moved { Integrity::Tampered } else { head.judge(expected, strict) }
 }
 
 impl After {
@@ -56,21 +56,32 @@ impl After {
         self.judge_events(core, rows, signatures);
     }
 
-    /// Holds the events of sessions that are taken against what they sign to. A command that only looks does that by itself.
+    /// Holds the events of sessions that are taken against what they sign to. A command that only looks does that by itself,
+    /// except that it cannot see by them that the head's signature was taken out.
     fn judge_events(&self, core: &mut Core, rows: &[Rows], signatures: Option<&[String]>) {
         let ids = match self {
-            After::Look(waiting) if waiting.request.command.row().source == Source::Fold => {
-                vec![waiting.session.as_str()]
-            }
+            After::Look(waiting) => vec![waiting.session.as_str()],
             After::Load { sessions, .. } => sessions.iter().map(String::as_str).list(),
             After::Archive { session, .. } => vec![session.as_str()],
             _ => return,
         };
+        let looks =
+            matches!(self, After::Look(waiting) if waiting.request.command.row().source != Source::Fold);
         let mut expected = signatures.map(|signatures| signatures.iter());
         for (id, entries) in ids.into_iter().zip(self.events_among(rows)) {
+            let unsigned = core.sessions.slot(id).is_some_and(|slot| slot.unsigned);
+            if looks && !unsigned {
+                return;
+            }
+            let judged = judged_events(entries, &mut expected);
+            if unsigned && judged.iter().any(|(.., verdict)| *verdict == Integrity::Verified) {
+                core.sessions.change(id, |slot| slot.verdict = Some(Integrity::Tampered));
+                core.set_aside(id, Damage::of_head(CHANGED));
+                continue;
+            }
             let signed = core.head_integrity(id) == Integrity::Verified;
-            let changed = changed_among(entries, &mut expected, signed);
-            let Some((at, event)) = changed.into_iter().next() else { continue };
+            let changed = changed_among(judged, signed, signatures.is_some());
+            let Some((at, event)) = changed.into_iter().next().filter(|_| !looks) else { continue };
             let Err(error) = Integrity::Tampered.accept("agent session event", &event) else { continue };
             let seq = entries.get(at).and_then(|(key, _)| number(key)).unwrap_or_default();
             core.set_aside(id, Damage { seq, why: error.message.clone() });

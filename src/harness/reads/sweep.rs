@@ -61,7 +61,7 @@ pub(in crate::harness) fn delete_unused(
         }
         let head = Head::parse(row);
         let expected = signatures.map(|all| all.get(at).map_or("", String::as_str));
-        if verdict(id, &head, expected) == Integrity::Tampered {
+        if verdict(id, &head, expected, core.strict) == Integrity::Tampered {
             return;
         }
         files.retain(|file| !file_of(file).is_some_and(|file| names(&head, file)));

@@ -4,11 +4,13 @@
 use super::carry::{export, import, summed};
 use crate::support::desk::Desk;
 use lodger::error::Code;
-use lodger::journal::Row;
 use lodger::journal::pack::unpacked;
-use lodger::ports::{Commit, Key, MemoryStore, Part, Read, Table, Write};
+use lodger::journal::{GENESIS, Row};
+use lodger::ports::{Commit, Key, MemoryStore, Part, PatternEngine, Read, Table, Write};
 use lodger::protocol::{Command, Subject};
+use lodger::session::Session;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 const TAMPERED: &str = "stored agent session state has invalid HMAC: docs";
 
@@ -551,6 +553,107 @@ fn an_event_of_ours_with_a_wrong_signature_is_tampered_with() {
             assert_eq!(one["hmac_status"], "tampered", "{why}");
             assert_eq!(one["session"]["damaged"]["seq"], last, "{why}: {list}");
         }
+    }
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Somebody who writes to the disk has the answer say something else, and makes anew what needs no key: the chain, and the
+/// head with this behind it. `events`: their signatures are taken out too.
+fn forge(page: &mut Desk, id: &str, head: Option<&str>, events: bool) {
+    let (mut before, mut rows) = (GENESIS.to_owned(), Vec::new());
+    for (key, text) in page.store.read(&Read::all(Table::Entries, vec![id.into()])) {
+        let mut lines: Vec<String> = text.lines().map(Into::into).collect();
+        lines[1] = lines[1].replace("there", "FORGED");
+        lines[2] = digest(&lines[1]);
+        lines[3] = digest(&[before.as_str(), &lines[0], &lines[2]].join("\n"));
+        before.clone_from(&lines[3]);
+        lines.truncate(if events { 4 } else { 5 });
+        rows.push(lines.join("\n"));
+        let write = Write::Put { table: Table::Entries, key, value: lines.join("\n") };
+        page.store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+    }
+    assert!(rows.iter().any(|row| row.contains("FORGED")), "{id}");
+    let fold = Session::load(id, &PatternEngine::default(), rows.iter().map(String::as_str)).unwrap();
+    let text = fold.head(page.now).to_string();
+    page.edits(Table::Heads, id, |_, _| {
+        Some(head.map_or_else(|| text.clone(), |head| format!("{text}\n{head}")))
+    });
+}
+
+/// A signature is no protection if it may be missing.
+#[test]
+fn a_forged_session_is_tampered_with_where_its_signatures_were_taken_out() {
+    let foreign = [&"ab".repeat(32), " 99999999"].concat();
+    let heads =
+        [("none", None), ("empty", Some("")), ("nonsense", Some("x")), ("foreign", Some(foreign.as_str()))];
+    // A key that has signed all heads misses its signature. One that may not have sees what it has signed of the session.
+    for (strict, events) in [(true, true), (true, false), (false, false)] {
+        for id in ["docs", "default"] {
+            for (what, head) in heads {
+                let mut page = signed_by_name(id, false);
+                page.must("stopAgent", json!({}));
+                forge(&mut page, id, head, events);
+                let (store, now) = (page.store.clone(), page.now);
+                let anew = || {
+                    let mut page = Desk::on(store.clone(), now, "ann");
+                    page.strict = strict;
+                    page
+                };
+                let why = format!("{id}, head: {what}, strict: {strict}, events: {events}");
+                for by in ["sessions.verify", "sessions.status"] {
+                    let mut page = anew();
+                    let status = page.must(by, json!({ "id": id }));
+                    assert_eq!(status["hmac_status"], "tampered", "{by} {why}");
+                    // It is not forgotten when a list reads the head alone.
+                    let list = page.must("sessions.list", json!({ "withVerification": true }));
+                    let one = list.as_array().unwrap().iter().find(|one| one["session"]["id"] == id);
+                    assert_eq!(one.unwrap()["hmac_status"], "tampered", "{by} {why}");
+                }
+                if strict {
+                    let list = anew().must("sessions.list", json!({ "withVerification": true }));
+                    let one = list.as_array().unwrap().iter().find(|one| one["session"]["id"] == id);
+                    assert_eq!(one.unwrap()["hmac_status"], "tampered", "{why}");
+                }
+                assert_eq!(anew().fails("sessions.fork", json!({ "id": id })).0, Code::Corrupt, "{why}");
+                let rename = json!({ "id": id, "displayName": "Other" });
+                assert_eq!(anew().fails("sessions.rename", rename).0, Code::Corrupt, "{why}");
+                let mut page = anew();
+                page.start();
+                let args = json!({ "sessionId": id, "text": "on" });
+                assert_eq!(page.fails("sendMessage", args).0, Code::Corrupt, "{why}");
+                assert!(page.models.is_empty(), "{why}");
+            }
+        }
+    }
+}
+
+/// A key is lost, or there was none: who has done nothing wrong goes on.
+#[test]
+fn what_no_key_of_here_has_signed_stays_usable() {
+    for key_is in ["lost", "made later", "not there"] {
+        let mut page = Desk::started("ann");
+        page.launch("docs");
+        page.prompt("docs", "hello");
+        page.says("there");
+        page.must("stopAgent", json!({}));
+        if key_is == "made later" {
+            forge(&mut page, "docs", None, true);
+        }
+        let mut page = page.crash("ann");
+        page.strict = false;
+        page.key = (key_is == "lost").then_some("another");
+        page.signs = key_is != "not there";
+        let integrity = if key_is == "made later" { "unverified" } else { "unverifiable" };
+        assert_eq!(page.integrity("docs"), integrity, "{key_is}");
+        page.must("sessions.rename", json!({ "id": "docs", "displayName": "Mine" }));
+        page.start();
+        page.prompt("docs", "more");
+        page.says("yes");
+        page.must("sessions.fork", json!({ "id": "docs" }));
+        assert_eq!(page.integrity("docs"), integrity, "{key_is}");
     }
 }
 

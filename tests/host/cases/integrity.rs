@@ -118,15 +118,24 @@ fn an_event_that_was_changed_is_not_told() {
     }
 }
 
+/// The session is from before this key signed: each of its signatures is another, or there is none.
+fn before_signing(page: &mut Desk, id: &str, other: fn(&str) -> Option<String>) {
+    page.rows(id);
+    let edit = |text: &str, at: usize| {
+        let mut lines: Vec<String> = text.lines().map(Into::into).collect();
+        let signature = lines.drain(at..).next()?;
+        lines.extend(other(&signature));
+        Some(lines.join("\n"))
+    };
+    page.edits(Table::Heads, id, |_, text| edit(text, 1));
+    page.edits(Table::Entries, id, |_, text| (text.lines().count() == 5).then(|| edit(text, 4))?);
+    page.strict = false;
+}
+
 #[test]
 fn rows_without_signatures_stay_readable() {
     let mut page = worked();
-    page.rows("a");
-    for (key, text) in page.store.read(&Read::all(Table::Heads, vec!["a".into()])) {
-        let value = text.lines().next().unwrap().to_owned();
-        let write = Write::Put { table: Table::Heads, key, value };
-        page.store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
-    }
+    before_signing(&mut page, "a", |_| None);
     let mut page = page.crash("ann");
     assert_eq!(page.integrity("a"), "unverified");
     assert_eq!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len(), 2);
@@ -239,16 +248,11 @@ fn the_record_is_not_told_from_rows_that_do_not_follow_each_other() {
 fn what_was_not_verified_when_it_was_taken_never_is() {
     // The signatures are cut off; or they are of a key that is gone, while another signs from here on.
     for integrity in ["unverified", "unverifiable"] {
-        let edit = |text: &str| {
-            let (head, signatures) = text.split_once('\n').unwrap();
-            match integrity {
-                "unverified" => head.to_owned(),
-                _ => format!("{head}\n{} gone", signatures.replace('\n', " gone\n")),
-            }
-        };
         let mut page = worked();
-        page.rows("a");
-        page.edits(Table::Heads, "a", |_, text| Some(edit(text)));
+        match integrity {
+            "unverified" => before_signing(&mut page, "a", |_| None),
+            _ => before_signing(&mut page, "a", |signature| Some(format!("{signature} gone"))),
+        }
         let mut page = page.crash("ann");
         assert_eq!(page.integrity("a"), integrity);
         // A write of an agent, and one without; then again.
@@ -284,7 +288,7 @@ fn a_copy_is_no_better_than_what_it_is_a_copy_of() {
         let mut page = worked();
         let last = page.rows("a").len() as u64;
         // The signatures are cut off; so are those of a whole database that somebody has made.
-        page.edits(Table::Heads, "a", |_, text| Some(text.lines().next().unwrap().into()));
+        before_signing(&mut page, "a", |_| None);
         let mut page = page.crash("ann");
         if running {
             page.start();

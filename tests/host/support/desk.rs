@@ -49,6 +49,8 @@ pub struct Desk {
     pub key: Option<&'static str>,
     /// Whether there is a key.
     pub signs: bool,
+    /// Whether the store's key is older than all that lies there.
+    pub strict: bool,
     /// Whether another tab works here.
     pub held: bool,
     /// What was done about locks: "lock", "steal", "announce", "unlock", "unlock, stopped".
@@ -93,6 +95,7 @@ impl Desk {
             metas: 0,
             key: None,
             signs: true,
+            strict: true,
             held: false,
             locks: Vec::new(),
             by: By::Here,
@@ -136,7 +139,7 @@ impl Desk {
 
     /// The page goes away without a word, and another opens.
     pub fn crash(self, subject: &str) -> Desk {
-        Desk::on(self.store, self.now + 1_000, subject)
+        Desk { strict: self.strict, ..Desk::on(self.store, self.now + 1_000, subject) }
     }
 
     pub fn handle(&mut self, input: Input) {
@@ -215,7 +218,9 @@ impl Desk {
                         signature.push_str(key);
                     }
                     let signatures = Some(signatures).filter(|_| self.signs);
-                    self.harness.handle(self.now, Input::Signed { id, result: Ok(signatures) });
+                    // Another key than the store's has not signed what lies there.
+                    let strict = self.strict && self.key.is_none();
+                    self.harness.handle(self.now, Input::Signed { id, result: Ok(signatures), strict });
                 }
                 Action::CallModel { call, request } => {
                     request.text().clone_into(&mut self.sent);

@@ -949,7 +949,7 @@ impl World {
     fn finish_account(&mut self, page: usize) {
         if !self.pages[page].signing.is_empty() {
             let (id, signatures) = self.pages[page].signing.remove(0);
-            return self.handle(page, Input::Signed { id, result: Ok(Some(signatures)) });
+            return self.handle(page, Input::Signed { id, result: Ok(Some(signatures)), strict: false });
         }
         if !self.pages[page].exchanges.is_empty() {
             let (id, result) = self.pages[page].exchanges.remove(0);

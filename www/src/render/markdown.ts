@@ -3,9 +3,10 @@
 // Decides: what Markdown may become. Promises: nothing reaches the document that DOMPurify has not seen. No image is
 // loaded from elsewhere (an address in a picture can carry data out), links go to http, https, mailto and to pages.
 // Headings never skip a level. What is nested deeper than anybody writes stays text, because each level takes of the
-// stack. Leaves to others: when to render (`stream.ts`), colours (`highlight.ts`).
+// stack. A block with more marks than anybody writes stays text too, because the lexer looks from each mark to the
+// block's end. Leaves to others: when to render (`stream.ts`), colours (`highlight.ts`).
 import DOMPurify from "dompurify";
-import { Marked, Tokenizer, type Token, type Tokens, type TokenizerAndRendererExtension } from "marked";
+import { Lexer, Marked, Tokenizer, type Token, type Tokens, type TokenizerAndRendererExtension } from "marked";
 import { iconNode } from "../shell/icons.ts";
 import { h } from "../shell/dom.ts";
 
@@ -101,9 +102,21 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
+/** What may begin or end something within a line. */
+const MARK = /[*_~`[<!]/g;
+/** How many marks a block has at most, times its length. A page of prose has 4,000 letters and some dozen marks. */
+const MOST_WORK = 2_000_000;
+
 /** Cuts Markdown into its top-level blocks. */
 export function lex(text: string): Token[] {
-  return marked.lexer(text);
+  const lexer = new Lexer(marked.defaults);
+  const inline = lexer.inline.bind(lexer);
+  lexer.inline = (src, tokens = []) => {
+    if ((src.match(MARK)?.length ?? 0) * src.length <= MOST_WORK) return inline(src, tokens);
+    tokens.push({ type: "text", raw: src, text: src, escaped: false });
+    return tokens;
+  };
+  return lexer.lex(text);
 }
 
 /** One block as DOM. `at` is read and moved on by headings. */
@@ -157,8 +170,20 @@ function codeBlock(text: string, language: string): HTMLElement {
 /** Raw HTML is shown as it was written, but for bare tags that only mark text. (Chromium reports every `on…` attribute
  * that a parser meets as a violation, even in the sanitizer's inert document: so none gets that far.) */
 function plainTags(html: string): string {
-  const shown = escape(html.replace(/<!--[\s\S]*?-->/g, ""));
+  const shown = escape(withoutComments(html));
   return shown.replace(/&#60;(\/?(?:b|br|code|del|details|em|hr|i|ins|kbd|mark|p|s|small|strong|sub|summary|sup|u))\s*\/?&#62;/gi, "<$1>");
+}
+
+/** The text without its comments. One that does not end is none, and is looked for once. */
+function withoutComments(html: string): string {
+  let [kept, from] = ["", 0];
+  for (;;) {
+    const begin = html.indexOf("<!--", from);
+    const end = begin < 0 ? -1 : html.indexOf("-->", begin + 4);
+    if (end < 0) return kept + html.slice(from);
+    kept += html.slice(from, begin);
+    from = end + 3;
+  }
 }
 
 function escape(text: string): string {
