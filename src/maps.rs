@@ -303,6 +303,7 @@ pub fn sorted<T>(items: Vec<T>, key: impl Fn(&T) -> u64) -> Vec<T> {
 }
 
 /// The places of keys, those of the highest first, and of equal ones the first first. What nobody asks for is not sorted.
+#[derive(Debug)]
 pub struct Best(BinaryHeap<(u64, usize)>);
 
 impl Best {

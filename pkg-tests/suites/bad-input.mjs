@@ -252,7 +252,7 @@ function strays(test) {
       const ws = await lodger.openWorkspace("w", { storage: "memory", pageTools: false });
       const provider = offline();
       const hints = {};
-      const refused = async (what, work) => { const { code, hint = "" } = await T.refused(work); hints[what] = [code, hint.split(". ")[0]]; };
+      const refused = async (what, work) => { const { code, hint = "" } = await T.refused(work); hints[what] = [code, hint.split(". ")[0].replace(/\.$/, "")]; };
       const tool = { name: "t", description: "d", inputSchema: { type: "object" }, execute: () => "ran" };
       await refused("system", () => ws.startAgent({ provider, system: "x" }));
       await refused("maxSteps", () => ws.startAgent({ provider, maxSteps: 5 }));
@@ -274,7 +274,7 @@ function strays(test) {
     });
     assert.deepEqual(seen, {
       system: ["invalid_config", 'Write "instructions"'], maxSteps: ["invalid_config", 'Write "maxTurns"'], baseURL: ["invalid_config", 'Write "baseUrl"'],
-      parameters: ["invalid_tool", 'Write "inputSchema".'], both: ["invalid_tool", 'Write "inputSchema".'], delay: ["invalid_config", "It knows: delayMs."],
+      parameters: ["invalid_tool", 'Write "inputSchema"'], both: ["invalid_tool", 'Write "inputSchema"'], delay: ["invalid_config", "It knows: delayMs"],
       fallback: ["invalid_config", "startAgent's providers are: spare"], "fallback near": ["invalid_config", 'Write "spare"'],
       "system of a message": ["invalid_config", 'Write "instructions"'], "maxSteps of a message": ["invalid_config", "It is a member of startAgent's configuration: maxTurns"],
       command: ["unknown_command", 'Write "send_agent_message"'], "command of the package": ["unknown_command", 'Write "send_agent_message"'],
