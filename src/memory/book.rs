@@ -140,7 +140,7 @@ impl Book {
             .hint("memory.list shows them: change or remove them")
         });
         let newer = (self.newer > 0).then(|| {
-            ErrorInfo::newer(&format!(
+            ErrorInfo::newer(format!(
                 "{} memories are left out, because a newer version of lodger has written them",
                 self.newer
             ))

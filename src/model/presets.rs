@@ -198,7 +198,7 @@ impl Dialect {
                 known.len() == kind.len() && known.bytes().zip(kind.bytes()).all(alike)
             }
         };
-        self.hosted.iter().any(|known| fits(known))
+        self.hosted.iter().any(fits)
     }
 }
 

@@ -361,7 +361,7 @@ fn who_sums_up_falls_back_only_where_it_is_in_the_fallback() {
         let mut summed = vec![52];
         while sums_up(&page) {
             refuses(&mut page, Code::Auth);
-            summed.extend(page.streams.drain(..));
+            summed.append(&mut page.streams);
         }
         assert_eq!(summed, asked, "{fallback}");
         let last = history(&mut page).last().unwrap().clone();
