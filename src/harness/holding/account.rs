@@ -47,10 +47,9 @@ impl Holding {
         let Some(After::Account { starting }) = reads.under_way.remove(read) else { return };
         match result {
             Ok(rows) => {
-                let (skills, faults): (Vec<_>, Vec<_>) =
-                    rows.iter().map(|row| prompt::from_row(row)).partition(Result::is_ok);
-                runner.setup.account = skills.into_iter().flatten().list();
-                faults.into_iter().filter_map(Result::err).for_each(|error| core.tell_error(&error));
+                let read =
+                    |row: &String| prompt::from_row(row).inspect_err(|error| core.tell_error(error)).ok();
+                runner.setup.account = rows.iter().filter_map(read).list();
             }
             Err(error) if starting && self.gives_to_account() => {
                 return self.fail(core, runner, reads, error.info());
