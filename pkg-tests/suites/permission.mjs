@@ -963,12 +963,14 @@ export function origins(on) {
       await s.launch({ id: "c" });
       answer = "always_allow";
       const once = [await asks("c", read("old")), await asks("c", read("copy"))];
+      await s.launch({ id: "d" });
+      const alone = [await asks("d", read("old")), await asks("d"), await asks("d", read("old"))];
       answer = "deny";
-      return { before, first, copies, cleared, again, copied, once };
+      return { before, first, copies, cleared, again, copied, once, alone };
     }, host);
     assert.deepEqual(seen, {
       before: NOTHING, first: asks("unknown"), copies: [asks("unknown"), asks("import", "unknown")],
-      cleared: NOTHING, again: asks("unknown"), copied: [NOTHING, asks("unknown")], once: [asks("unknown"), NOTHING],
+      cleared: NOTHING, again: asks("unknown"), copied: [NOTHING, asks("unknown")], once: [asks("unknown"), NOTHING], alone: [asks("unknown"), NOTHING, NOTHING],
     });
     await page.reload();
     await t.ready(page);
