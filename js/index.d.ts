@@ -586,8 +586,8 @@ export interface AgentConfig {
   /**
    * What happens where a conversation fills its model's window, which is the catalog's (`models`) less the answer's limit, the system
    * prompt and the tools. When it is full to `at` (default 0.8), old results of tools are left out; where that is not enough, a model sums
-   * up what was said before the newest `keep` tokens. By default these are a quarter of what the window has for the conversation, and at
-   * most 20,000. They are never more than half of that. `instructions`: what matters most. `provider`: the name of the provider that sums
+   * up what was said before the newest `keep` tokens. By default these are a quarter of what the window has for the conversation, at
+   * most 20,000, and at most half of what `at` comes to. They are never more than half of what the window has. `instructions`: what matters most. `provider`: the name of the provider that sums
    * up, by default the provider that answers. A model of unknown window is asked for a summary once its provider refuses a request as too
    * long. Where a summary fails and there is room for the request as it is, the run goes on without (`agent:notice` tells it). `false`: a
    * full window fails the run, with `context_length`.

@@ -250,7 +250,9 @@ impl Runner {
         let its =
             known.context.map(|window| window.saturating_sub(room_of_summary(config, &known, true).into()));
         let taken = taken.min(its.unwrap_or(taken)) >> fill.tries;
-        let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4)).min(usable / 2);
+        // By default what stays is well below what has it summed up again.
+        let full = usable * options.at / 100;
+        let keep = options.keep.unwrap_or_else(|| KEPT.min(usable / 4).min(full / 2)).min(usable / 2);
         let Some(AtHand { session: folded, transcripts, .. }) = core.sessions.get(session) else {
             return First::Call;
         };
@@ -301,7 +303,7 @@ impl Runner {
             reason: reason.into(),
             until: until.run,
             turns,
-            words: bytes(KEPT.min(usable / 8)) as u64,
+            words: bytes(KEPT.min(usable / 8).min(full / 4)) as u64,
             room: bytes(taken).saturating_sub(PROMPT).max(bytes(taken) / 2) as u64 / 10 * 9,
             used,
             window,

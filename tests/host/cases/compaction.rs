@@ -410,6 +410,15 @@ fn results_that_were_left_out_stay_so_behind_a_summary() {
 }
 
 #[test]
+fn a_low_threshold_does_not_have_each_message_summed_up() {
+    let mut page = started(json!({ "compaction": { "at": 0.2 } }));
+    let summaries: usize = (0..12).map(|n| say(&mut page, &format!("more {n}"), &long("answer", 150))).sum();
+    // A fifth of the window has room for seven such answers, and half of it stays.
+    assert!((1..=4).contains(&summaries), "{summaries}");
+    holds(&mut page);
+}
+
+#[test]
 fn a_summary_is_interrupted_with_its_run() {
     let mut page = started(json!({}));
     say(&mut page, "one", &long("answer", 3_000));
