@@ -246,16 +246,20 @@ impl Session {
     }
 
     /// The checkpoint before the window of `whole`, the session that all of these rows give when they follow this one. `None`:
-    /// there is no place for one, or what goes on from it would be another session. A door of the room `past`.
+    /// there is no place for one behind at least so many rows, or what goes on from it would be another session. A door of the
+    /// room `past`.
     #[inline(never)]
-    pub fn window_of(self, whole: &Session, rows: &[&str]) -> Option<(Checkpoint, String)> {
+    pub fn window_of(self, whole: &Session, rows: &[&str], least: u64) -> Option<(Checkpoint, String)> {
         enter(Room::Past);
         let kept = Window::of(&whole.runs);
         kept.summary.as_ref()?;
         let first = &whole.runs.get(kept.start.run)?.id;
-        let read = rows.iter().map(|text| Row::from_text(text).ok()).whole()?;
         let begins = |row: &Row| row.header().is_some_and(|header| header.run.as_ref() == Some(first));
-        let last = read.iter().position(begins)?;
+        let last = rows.iter().position(|text| Row::from_text(text).is_ok_and(|row| begins(&row)))?;
+        if (last as u64) < least {
+            return None;
+        }
+        let read = rows.iter().map(|text| Row::from_text(text).ok()).whole()?;
         let engine = self.engine.clone();
         let (mut session, mut place) = (self, None);
         for (at, row) in read.iter().enumerate().take(last + 1) {

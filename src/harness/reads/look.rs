@@ -870,6 +870,6 @@ pub(in crate::harness) fn window_of(
         return None;
     }
     let rows = stored.entries().iter().map(|(_, text)| text.as_str()).list();
-    let window = stored.begun(id, &core.sessions.engine).window_of(session, &rows);
+    let window = stored.begun(id, &core.sessions.engine).window_of(session, &rows, WORTH);
     window.filter(|(place, _)| place.seq.saturating_sub(since) >= WORTH)
 }

@@ -342,10 +342,13 @@ fn a_fold_from_it_is_the_fold_of_all_rows() {
     let (mut places, mut found) = (0, 0);
     for end in (40..=texts.len()).step_by(5) {
         let whole = load(&texts[..end]);
-        let Some((place, run)) = Session::with("default", &engine).window_of(&whole, &texts[..end]) else {
+        let made = |least: u64| Session::with("default", &engine).window_of(&whole, &texts[..end], least);
+        let Some((place, run)) = made(0) else {
             continue;
         };
         found += 1;
+        assert_eq!(made(place.seq), Some((place.clone(), run.clone())));
+        assert!(made(end as u64).is_none());
         let next = Row::from_text(texts[place.seq as usize]).unwrap().header().unwrap();
         assert_eq!(next.run.as_ref(), Some(&run));
         // It goes on as the other does, as long as nothing is about what is before it.
