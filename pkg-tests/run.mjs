@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 /** The suites, and how many seconds the longest test of each takes, or all of them where they stay together. */
 const SUITES = {
-  consumers: 85, docs: 125, weeks: 40, keys: 30, carry: 25, tabs: 22, bundlers: 40, commands: 20, sleep: 18, crowd: 16, firefox: 140, webkit: 120, "scenarios-001": 12, wires: 12, differential: 12, intruders: 9, "bad-input": 8, contract: 8, injection: 7, lives: 7, listing: 10, overrides: 6, lost: 12, promises: 6, room: 40,
+  consumers: 85, docs: 125, weeks: 40, keys: 30, carry: 25, tabs: 22, bundlers: 40, commands: 20, sleep: 18, crowd: 16, firefox: 160, webkit: 120, "scenarios-001": 12, wires: 12, differential: 12, intruders: 9, "bad-input": 8, contract: 8, injection: 7, lives: 7, listing: 10, overrides: 6, lost: 12, promises: 6, room: 40,
   compaction: 12, memory: 8, served: 6, files: 6, wire: 6, sessions: 5, permission: 5, "scenarios-004": 4, activity: 4, "scenarios-000": 3, versions: 3, questions: 5, queue: 3, structured: 3, crossing: 3, damage: 6, golden: 5, older: 12, campaign: 30, agents: 2, servers: 1, limits: 10, attacks: 5,
 };
 

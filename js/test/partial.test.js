@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { Session } from "node:inspector/promises";
 import test from "node:test";
-import { Arguments, PartialJson } from "../client/partial.js";
+import { setFlagsFromString } from "node:v8";
+import { Arguments, PartialJson, values } from "../client/partial.js";
+import { RunText } from "../client/run.js";
 
 /** The value of each beginning of a text. */
 function beginnings(text) {
@@ -106,4 +109,48 @@ test("arguments that are shown while they come cost as much as their text, howev
     seen.push(JSON.stringify(parts[0].arguments));
   }
   assert.deepEqual(seen, ["{}", '{"a":1}', '{"a":1,"b":2}', '{"a":1,"b":2,"c":3}']);
+});
+
+/** How often the blocks of the two modules were entered that read a value while it comes. */
+async function steps(work) {
+  const session = new Session();
+  setFlagsFromString("--no-opt"); // optimized code does not count all
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+  await work();
+  const { result } = await session.post("Profiler.takePreciseCoverage");
+  session.disconnect();
+  setFlagsFromString("--opt");
+  const ours = result.filter(({ url }) => /\/client\/(partial|run)\.js$/.test(url));
+  assert.equal(ours.length, 2);
+  return ours.flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges)).reduce((sum, { count }) => sum + count, 0);
+}
+
+test("a value that is read while it comes costs as much as its text, however long that is", async () => {
+  const reads = async (count) => {
+    const whole = { list: Array.from({ length: count }, (_, n) => ({ n })), text: 'a "word"\n'.repeat(count) };
+    const said = JSON.stringify(whole);
+    const text = new RunText(() => assert.fail("nothing was missed"));
+    let [last, given] = [undefined, 0];
+    const reader = (async () => {
+      for await (const value of values(text)) {
+        assert.equal(value, last ?? value, "it grows in place");
+        if (last?.list) assert.equal(value.list, last.list);
+        [last, given] = [value, given + 1];
+      }
+    })();
+    for (let at = 0; at < said.length; at += 8) {
+      text.push({ sessionId: "s", part: 0, offset: at, text: said.slice(at, at + 8) });
+      await null; // so that it is read piece by piece
+    }
+    text.end();
+    await reader;
+    assert.deepEqual(last, whole);
+    assert.equal(given, Math.ceil(said.length / 8), "one for each piece");
+  };
+  const few = await steps(() => reads(250));
+  const many = await steps(() => reads(1_000));
+  // Who goes over all of it for each piece takes sixteen times the steps.
+  assert.ok(many < 5 * few, `${many} steps for four times the text of ${few}`);
 });

@@ -20,6 +20,17 @@ export function onHosts(hosts, test, ...groups) {
   }
 }
 
+/** Of these tests those whose titles begin so. */
+export function some(on, group, ...beginnings) {
+  const left = new Set(beginnings);
+  group((title, body, options) => {
+    const of = beginnings.find((beginning) => title.startsWith(beginning));
+    left.delete(of);
+    if (of) on(title, body, options);
+  });
+  if (left.size) throw new Error(`no test begins with "${[...left].join('" or "')}"`);
+}
+
 /** Opens the workspace in a page, with what it is told on record. */
 export async function openIn(page, host, { name = "shared", ...options } = {}) {
   await page.evaluate(async ([name, options]) => {

@@ -2,12 +2,13 @@
 // the marks of text from outside last, and the questions: about a page that is emptied, for which text leave counts, how often for a
 // destination. In which words it is asked, and what is granted for how long. What is too large, with the usual limits and with small ones.
 // A part of an answer, a clock that gives no time, ids with signs that nobody sees, what the record speaks of. Files that come in or are run
-// again, honest and hostile; a head that is gone. A package on another origin.
+// again, honest and hostile; a head that is gone. A package on another origin. Every wire's tools and preflights, values and arguments while
+// they come.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
 import { opened, used } from "../lib/lost.mjs";
 import { inFirefox } from "../lib/puppets.mjs";
-import { follows, holderNotices, holds, onBothHosts, open, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
+import { follows, holderNotices, holds, onBothHosts, open, RUNNING, some, start, STOPPED } from "../lib/tabs.mjs";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 import { attacks } from "./attacks.mjs";
@@ -23,6 +24,8 @@ import { small, tabs, usual } from "./limits.mjs";
 import { bound, cut, destinations, emptied, explained, grants, origins, readers } from "./permission.mjs";
 import * as served from "./served.mjs";
 import { hidden, records } from "./sessions.mjs";
+import { argumentsCome, valueComes } from "./structured.mjs";
+import { preflights, roundTrips } from "./wires.mjs";
 
 // They share a Firefox.
 export const together = true;
@@ -33,6 +36,10 @@ export default function (test) {
   onBothHosts(on, explained, grants, small, tabs, partial, hidden, records);
   onBothHosts(on, onAnthropic, byHand, goesFar, remembers);
   onBothHosts(on, served.onAnthropic, served.asksOnce);
+  onBothHosts(on, argumentsCome);
+  valueComes(on);
+  some(on, roundTrips, "thinking, text, parallel tools");
+  some(on, preflights, "a preflight asks for");
   clock(on);
 }
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { build } from "esbuild";
 import { checkRun } from "../lib/events.mjs";
 import { ROOT, WORK } from "../lib/package.mjs";
-import { onBothHosts } from "../lib/tabs.mjs";
+import { onBothHosts, open } from "../lib/tabs.mjs";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -80,53 +80,8 @@ const LIBRARIES = `
 `;
 
 export default function (test) {
-  onBothHosts(test, (on) => {
-    on("arguments are shown while they come, in the tab that has the agent and in another; only of a tool that wants it", async (t, host) => {
-      const [half, other] = [gate(), gate()];
-      const letter = message({ tool: "write_letter", args: { to: "Ann", text: "Dear Ann" } });
-      const note = message({ tool: "write_note", args: { to: "Ann", text: "Dear Ann" } });
-      const route = await t.raw(stream(...letter.slice(0, 4), half, ...letter.slice(4)), stream(...note.slice(0, 4), other, ...note.slice(4)), message("Done."));
-      const open = async (host) => {
-        const page = await t.tab();
-        await page.evaluate(async (host) => {
-          globalThis.ws = await lodger.openWorkspace("letters", { host, pageTools: false });
-          globalThis.shown = [];
-          globalThis.part = (tool) => ws.view().getSnapshot().messages.flatMap(({ parts }) => parts).find((part) => part.tool === tool);
-          ws.view().subscribe(() => {});
-          ws.addEventListener("agent:message-chunk", ({ detail: { kind, text } }) => shown.push([kind, text]));
-        }, host);
-        return page;
-      };
-      const page = await open(host);
-      await page.evaluate(async (base) => {
-        globalThis.given = [];
-        const inputSchema = { type: "object", properties: { to: { type: "string" }, text: { type: "string" } }, required: ["to", "text"] };
-        for (const [name, streamArguments] of [["write_letter", true], ["write_note", false]]) ws.tools.register({ name, description: "Writes.", openWorld: false, streamArguments, inputSchema, execute: (args) => { given.push(args); return "written"; } });
-        await ws.startAgent({ provider: { kind: "anthropic", apiKey: "k0123456789", baseUrl: base } });
-      }, route.base);
-      const viewer = await open("page");
-      await page.evaluate(() => { globalThis.run = ws.run("Write."); });
-      await half.reached;
-      for (const tab of [page, viewer]) {
-        await tab.waitForFunction(() => part("write_letter")?.arguments.to === "Ann");
-        const seen = await tab.evaluate(() => T.plain([part("write_letter"), shown]));
-        // Half of `{"to":"Ann","text":"Dear Ann"}` has come.
-        assert.deepEqual([seen[0].status, seen[0].arguments, seen[0].argumentsText], ["receiving", { to: "Ann" }, '{"to":"Ann","te']);
-        assert.ok(seen[1].length && seen[1].every(([kind]) => kind === "arguments"), JSON.stringify(seen[1]));
-      }
-      assert.deepEqual(await page.evaluate(() => given), [], "nothing runs before all is there");
-      half.open();
-      await other.reached;
-      for (const tab of [page, viewer]) {
-        await tab.waitForFunction(() => part("write_note")?.status === "receiving" && part("write_letter").status === "completed");
-        assert.deepEqual(await tab.evaluate(() => T.plain([part("write_note").arguments, part("write_note").argumentsText ?? null, part("write_letter").arguments, part("write_letter").argumentsText ?? null])), [{}, null, { to: "Ann", text: "Dear Ann" }, null]);
-      }
-      other.open();
-      assert.equal(await page.evaluate(async () => (await run).text), "Done.");
-      assert.deepEqual(await page.evaluate(() => given), [{ to: "Ann", text: "Dear Ann" }, { to: "Ann", text: "Dear Ann" }]);
-      assert.equal(await viewer.evaluate(() => shown.filter(([kind]) => kind === "arguments").map(([, text]) => text).join("")), '{"to":"Ann","text":"Dear Ann"}');
-    });
-  });
+  onBothHosts(test, argumentsCome);
+  valueComes(test);
 
   test("schemas of each library: an object, a list in an object, the arguments of a tool; what has none says how to get one", async (t) => {
     await build({ stdin: { contents: LIBRARIES, resolveDir: ROOT, loader: "js" }, outfile: path.join(WORK, "schemas.js"), bundle: true, format: "esm", logLevel: "error" });
@@ -246,31 +201,6 @@ export default function (test) {
     assert.equal(first.tool_choice, undefined);
     assert.equal(first.response_format, undefined);
     assert.match(first.messages[0].content, /by calling the tool final_answer, and by nothing else\.$/);
-  });
-
-  test("a value is there while it comes, also behind a word and in what was put around it", async (t) => {
-    const page = await t.tab();
-    const seen = await page.evaluate(async () => {
-      const ws = await lodger.openWorkspace("w", { pageTools: false });
-      const words = (text) => text.match(/.{1,4}/gs);
-      const pieces = async function* (request) { const said = request.messages.at(-1).content; for (const text of words(said.startsWith("list") ? '{"value":["red","blue"]}' : 'Here:\n```json\n{"name":"Ann \\u00e9","sizes":[1,23],"ok":true}\n```')) { yield text; await new Promise((resolve) => setTimeout(resolve)); } };
-      await ws.startAgent({ provider: { kind: "custom", stream: pieces } });
-      const all = async (text, schema) => {
-        const run = await ws.sendMessage(text, { schema });
-        const values = [];
-        for await (const value of run.valueStream) values.push(structuredClone(value));
-        return T.plain({ values, result: await run.result });
-      };
-      const object = await all("object", { type: "object", properties: { name: { type: "string" }, sizes: { type: "array" }, ok: { type: "boolean" } }, required: ["name"] });
-      const list = await all("list", { type: "array", items: { type: "string" } });
-      return { object, list };
-    });
-    const { object, list } = seen;
-    assert.deepEqual(object.values.at(-1), { name: "Ann é", sizes: [1, 23], ok: true });
-    assert.deepEqual(object.values.at(-1), object.result.value);
-    assert.ok(object.values.some(({ name }) => name === "Ann" || name === "An" || name === "A"), JSON.stringify(object.values));
-    assert.ok(object.values.length > 5);
-    assert.deepEqual([list.values.at(-1), list.result.value], [["red", "blue"], ["red", "blue"]]);
   });
 
   test("a model of the page's own gets an OpenAI-shaped response_format, and the schema in words", async (t) => {
@@ -454,5 +384,83 @@ export default function (test) {
     assert.equal(seen.next.text, "Hi.");
     assert.equal("value" in seen.next, false);
     assert.equal(seen.status.is_streaming, false);
+  });
+}
+
+export function argumentsCome(on) {
+  on("arguments are shown while they come, in the tab that has the agent and in another; only of a tool that wants it", async (t, host) => {
+    const [half, other] = [gate(), gate()];
+    const letter = message({ tool: "write_letter", args: { to: "Ann", text: "Dear Ann" } });
+    const note = message({ tool: "write_note", args: { to: "Ann", text: "Dear Ann" } });
+    const route = await t.raw(stream(...letter.slice(0, 4), half, ...letter.slice(4)), stream(...note.slice(0, 4), other, ...note.slice(4)), message("Done."));
+    const letters = async (host) => {
+      const page = await open(t, host, { pageTools: false });
+      await page.evaluate(() => {
+        globalThis.chunks = [];
+        globalThis.part = (tool) => view.getSnapshot().messages.flatMap(({ parts }) => parts).find((part) => part.tool === tool);
+        ws.addEventListener("agent:message-chunk", ({ detail: { kind, text } }) => chunks.push([kind, text]));
+      });
+      return page;
+    };
+    const page = await letters(host);
+    await page.evaluate(async (base) => {
+      globalThis.given = [];
+      const inputSchema = { type: "object", properties: { to: { type: "string" }, text: { type: "string" } }, required: ["to", "text"] };
+      for (const [name, streamArguments] of [["write_letter", true], ["write_note", false]]) ws.tools.register({ name, description: "Writes.", openWorld: false, streamArguments, inputSchema, execute: (args) => { given.push(args); return "written"; } });
+      await ws.startAgent({ provider: { kind: "anthropic", apiKey: "k0123456789", baseUrl: base } });
+    }, route.base);
+    const viewer = await letters("page");
+    await page.evaluate(() => { globalThis.run = ws.run("Write."); });
+    await half.reached;
+    for (const tab of [page, viewer]) {
+      const seen = await tab.evaluate(async () => {
+        await until(() => part("write_letter")?.arguments.to === "Ann");
+        return T.plain([part("write_letter"), chunks]);
+      });
+      // Half of `{"to":"Ann","text":"Dear Ann"}` has come.
+      assert.deepEqual([seen[0].status, seen[0].arguments, seen[0].argumentsText], ["receiving", { to: "Ann" }, '{"to":"Ann","te']);
+      assert.ok(seen[1].length && seen[1].every(([kind]) => kind === "arguments"), JSON.stringify(seen[1]));
+    }
+    assert.deepEqual(await page.evaluate(() => given), [], "nothing runs before all is there");
+    half.open();
+    await other.reached;
+    for (const tab of [page, viewer]) {
+      const seen = await tab.evaluate(async () => {
+        await until(() => part("write_note")?.status === "receiving" && part("write_letter").status === "completed");
+        return T.plain(["write_note", "write_letter"].flatMap((tool) => [part(tool).arguments, part(tool).argumentsText ?? null]));
+      });
+      assert.deepEqual(seen, [{}, null, { to: "Ann", text: "Dear Ann" }, null]);
+    }
+    other.open();
+    assert.equal(await page.evaluate(async () => (await run).text), "Done.");
+    assert.deepEqual(await page.evaluate(() => given), [{ to: "Ann", text: "Dear Ann" }, { to: "Ann", text: "Dear Ann" }]);
+    assert.equal(await viewer.evaluate(() => chunks.filter(([kind]) => kind === "arguments").map(([, text]) => text).join("")), '{"to":"Ann","text":"Dear Ann"}');
+  });
+}
+
+export function valueComes(on) {
+  on("a value is there while it comes, also behind a word and in what was put around it", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w", { pageTools: false });
+      const words = (text) => text.match(/.{1,4}/gs);
+      const pieces = async function* (request) { const said = request.messages.at(-1).content; for (const text of words(said.startsWith("list") ? '{"value":["red","blue"]}' : 'Here:\n```json\n{"name":"Ann \\u00e9","sizes":[1,23],"ok":true}\n```')) { yield text; await new Promise((resolve) => setTimeout(resolve)); } };
+      await ws.startAgent({ provider: { kind: "custom", stream: pieces } });
+      const all = async (text, schema) => {
+        const run = await ws.sendMessage(text, { schema });
+        const values = [];
+        for await (const value of run.valueStream) values.push(structuredClone(value));
+        return T.plain({ values, result: await run.result });
+      };
+      const object = await all("object", { type: "object", properties: { name: { type: "string" }, sizes: { type: "array" }, ok: { type: "boolean" } }, required: ["name"] });
+      const list = await all("list", { type: "array", items: { type: "string" } });
+      return { object, list };
+    });
+    const { object, list } = seen;
+    assert.deepEqual(object.values.at(-1), { name: "Ann é", sizes: [1, 23], ok: true });
+    assert.deepEqual(object.values.at(-1), object.result.value);
+    assert.ok(object.values.some(({ name }) => name === "Ann" || name === "An" || name === "A"), JSON.stringify(object.values));
+    assert.ok(object.values.length > 5);
+    assert.deepEqual([list.values.at(-1), list.result.value], [["red", "blue"], ["red", "blue"]]);
   });
 }

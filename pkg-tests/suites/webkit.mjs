@@ -2,7 +2,7 @@
 // suites show them in Chromium. What WebKitGTK lacks, and what is done then.
 import assert from "node:assert/strict";
 import { opened } from "../lib/lost.mjs";
-import { follows, holds, onBothHosts, open, openIn, start } from "../lib/tabs.mjs";
+import { follows, holds, onBothHosts, open, openIn, some, start } from "../lib/tabs.mjs";
 import { inWebKit } from "../lib/webkit.mjs";
 import { message } from "../servers/sse.mjs";
 import files from "./files.mjs";
@@ -31,17 +31,6 @@ export default function (test) {
     some(here, viewers, "a run that a tab joins", "a tool of a viewer");
     some(here, takeOvers, "a standby goes on when the holder is gone by navigation", "a tab that follows a holder that is gone");
   }
-}
-
-/** Of these tests those whose titles begin so. */
-function some(on, group, ...beginnings) {
-  const left = new Set(beginnings);
-  group((title, body, options) => {
-    const of = beginnings.find((beginning) => title.startsWith(beginning));
-    left.delete(of);
-    if (of) on(title, body, options);
-  });
-  if (left.size) throw new Error(`no test begins with "${[...left].join('" or "')}"`);
 }
 
 function behind(on) {

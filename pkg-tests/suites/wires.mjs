@@ -36,7 +36,7 @@ const weather = (page, name, provider, config = {}) => page.evaluate(async ([nam
   return { runId: run.runId, events: rec.events, asked, result: T.plain(await run.result), history: T.plain(await ws.history()), status: ws.status() };
 }, [name, provider, config]);
 
-function roundTrips(test) {
+export function roundTrips(test) {
   test("thinking, text, parallel tools, one of them without arguments; what it cost", async (t) => {
     const page = await t.tab();
     await each(async (row) => {
@@ -84,7 +84,7 @@ function roundTrips(test) {
 
 // ------------------------------------------------------------------ preflights
 
-function preflights(test) {
+export function preflights(test) {
   test("a preflight asks for what the provider allows, and for nothing else", async (t) => {
     const page = await t.tab();
     await each(async (row) => {
