@@ -258,20 +258,23 @@ async function opened(connection) {
 
 async function open(connection) {
   const { scope, name, tables, known, gone } = connection;
-  let emptied = false;
+  let [emptied, full] = [false, false];
   const once = () => bounded(scope, (factory) => {
     const request = factory.open(name, VERSION);
     request.onupgradeneeded = ({ dataLoss, oldVersion }) => {
+      // The request itself says no more than that it was aborted.
+      const { transaction } = request;
+      transaction.onabort = () => (full = transaction.error?.name === "QuotaExceededError");
       // The browser, or a person by its settings, has deleted it. Nothing is made in its place before somebody opens it anew.
       if (known && !oldVersion) {
         emptied = true;
-        return request.transaction.abort();
+        return transaction.abort();
       }
       // What an earlier version has made already stays.
       for (const table of [...tables, STORE]) attemptTo(() => request.result.createObjectStore(table));
-      if (!oldVersion) request.transaction.objectStore(STORE).put(Math.random(), BORN);
+      if (!oldVersion) transaction.objectStore(STORE).put(Math.random(), BORN);
       // Chromium says so once: that this one comes in place of one that was damaged.
-      if (dataLoss === "total") request.transaction.objectStore("meta").put(String(now(scope)), ["emptied"]);
+      if (dataLoss === "total") transaction.objectStore("meta").put(String(now(scope)), ["emptied"]);
     };
     return request;
   });
@@ -291,6 +294,7 @@ async function open(connection) {
         gone(LOST);
         throw ["gone"];
       }
+      if (full) throw ["quota"];
       if (error[2] !== "AbortError" || tries === CLOSING_TRIES) throw error;
       await new Promise((resolve) => after(scope, CLOSING_MS, resolve));
     }

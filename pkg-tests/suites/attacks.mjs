@@ -210,6 +210,24 @@ function changes(on) {
     });
   }
 
+  on("a session whose rows are again what was written stays tampered until all of them are read", async (t, host) => {
+    const route = await t.raw(message("Done."), message("Again."));
+    const page = await changed(t, host, route, [CHANGES[0].slice(1)]);
+    const found = await page.evaluate(async () => {
+      const found = (await s.verify("a")).hmac_status;
+      await ws.close();
+      await T.harm("shared", "a", "Ho there", (row) => row.replace("Ho there", "Hi there"));
+      return found;
+    });
+    await openIn(page, host);
+    await start(page, route.base);
+    const seen = await page.evaluate(async () => {
+      const tried = async () => (await T.settle(() => ws.run("More.", { sessionId: "a" }))).error?.code ?? "done";
+      return [await tried(), (await ws.sessions.verify("a")).hmac_status, await tried()];
+    });
+    assert.deepEqual([found, ...seen], ["tampered", "corrupt", "verified", "done"]);
+  });
+
   on("a session that was changed takes no prompt, also where nobody has asked what it is", async (t, host) => {
     const route = await t.raw(() => message("Done."));
     const page = await changed(t, host, route, CHANGES.map(([, ...edit]) => edit));

@@ -158,6 +158,23 @@ function deletions(test) {
       assert.deepEqual([seen.notices.length, seen.lost], [1, seen.notices[0]?.lost]);
     });
 
+    for (const scope of ["workspace", "account"]) {
+      test(`memories alone are missed as well, of the ${scope} [${host}]`, async (t) => {
+        const page = await t.tab();
+        await page.evaluate(async ([host, scope]) => {
+          const ws = await lodger.openWorkspace("shop", { host, operator: { subject: "ann" } });
+          await ws.memory.add({ text: "The blue vase.", scope });
+          while (!(await T.markers()).length) await T.turn();
+          await ws.close();
+        }, [host, scope]);
+        const whole = await opened(page, { host });
+        assert.deepEqual([whole.lost, whole.notices], [null, []]);
+        await page.evaluate(() => T.dropDatabase("shop"));
+        const seen = await opened(page, { host });
+        assert.deepEqual([seen.notices.length, seen.lost], [1, seen.notices[0]?.lost]);
+      });
+    }
+
     test(`two tabs that open a lost workspace at once both tell it, and neither overwrites the other [${host}]`, async (t) => {
       const page = await t.tab();
       await used(page, { host });

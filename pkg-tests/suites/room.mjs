@@ -84,6 +84,23 @@ function beside(test) {
     assert.deepEqual(seen, { hit: true, error: "quota_exceeded", status: "verified" });
   });
 
+  for (const host of ["page", "worker"]) {
+    test(`no room for a new database: it is quota_exceeded, and works once there is room [${host}]`, async (t) => {
+      const page = await t.tab();
+      const cdp = await (await t.context()).newCDPSession(page);
+      const quota = (quotaSize) => cdp.send("Storage.overrideQuotaForOrigin", { origin: t.env.site.url, ...(quotaSize && { quotaSize }) });
+      await quota(1);
+      const codes = () => page.evaluate(async (host) => {
+        const code = async (work) => (await T.settle(work)).error?.code ?? "none";
+        const first = async () => { const ws = await lodger.openWorkspace("w", { host }); await ws.pages.create({ title: "One" }); await ws.close(); };
+        return code(first);
+      }, host);
+      const full = await codes();
+      await quota();
+      assert.deepEqual([full, await codes()], ["quota_exceeded", "none"]);
+    });
+  }
+
   test("no room for the marker: nothing fails, and the next opening sets it", async (t) => {
     const page = await t.tab({ init: disk });
     const seen = await page.evaluate(async () => {

@@ -14,7 +14,7 @@ use super::vault::{self, Vault};
 use super::{account, answers, bytes, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{
-    Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, loss_known, rooms_of,
+    Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, first_format_write, loss_known, rooms_of,
 };
 use crate::json;
 use crate::list::Listed;
@@ -403,6 +403,11 @@ impl Pump {
                 Shelf::Workspace => account::store_and_read(store, commit.as_ref(), &reads).await,
                 Shelf::Account => account::shelf(commit.as_ref(), &reads, !needs_lock, scope).await,
             };
+            if shelf == Shelf::Account && commit.is_some() && result.is_ok() {
+                // The databases of an origin die together: a workspace that has given something there counts as used.
+                let used = Commit { writes: vec![first_format_write()], ..Commit::default() };
+                _ = store.commit(&used).await;
+            }
             pump.input(Input::Exchanged { id, result });
         });
     }

@@ -11,6 +11,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
 use crate::harness::calls::RunCall;
 use crate::harness::calls::outcome::{failed_call, returned_entry};
+use crate::harness::core::stored::first_format_write;
 use crate::harness::core::{Core, Next};
 use crate::journal::{Entry, Outside};
 use crate::json::json;
@@ -67,6 +68,8 @@ pub(in crate::harness) struct Memories {
     asked: Named<bool>,
     /// Damage was told of.
     told: bool,
+    /// Something was stored, and its loss can be seen from then on.
+    marked: bool,
 }
 
 impl Memories {
@@ -203,8 +206,12 @@ impl Memories {
     }
 
     /// What is stored needs not be read: nobody has written between it and what was known.
-    fn store(&mut self, core: &mut Core, mut job: Job, done: Done, commit: Commit) {
+    fn store(&mut self, core: &mut Core, mut job: Job, done: Done, mut commit: Commit) {
         job.done = Some((done, Book::news_of(&commit)));
+        // A workspace with memories alone is in use: their loss is told as well.
+        if job.shelf == Shelf::Workspace {
+            commit.writes.push(first_format_write());
+        }
         self.exchange(core, job, Some(commit), Vec::new());
     }
 
@@ -239,6 +246,9 @@ impl Memories {
                 let Some(book) = self.book(&job) else { return };
                 if let Some((done, news)) = done {
                     book.take(&news);
+                    if !std::mem::replace(&mut self.marked, true) {
+                        core.outbox.act(Action::Mark);
+                    }
                     self.over(core, job, Ok(done));
                     return self.begin(core);
                 }

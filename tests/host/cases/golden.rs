@@ -241,16 +241,27 @@ fn cleared(id: &str, rows: &[String]) -> Option<String> {
     Some(said.to_string())
 }
 
+/// What the checkpoint before the window of the conversation would say behind these rows, if there can be one.
+fn window(id: &str, rows: &[String]) -> Option<String> {
+    let texts: Vec<&str> = rows.iter().map(String::as_str).collect();
+    let begun = Session::with(id, &PatternEngine::default());
+    begun.window_of(&folded(id, rows), &texts, 0).map(|(place, _)| place.text)
+}
+
 /// Those of older packages are gone on from. So one that says something else of the same rows has another format.
 #[test]
 fn a_checkpoint_says_of_the_same_rows_what_it_said() {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let format = read(&Session::new("a").checkpoint().unwrap().text)["v"].clone();
     let table = table();
-    let (mut places, mut stored, mut changed) = (0, 0, Vec::new());
+    let (mut places, mut windows, mut stored, mut changed) = (0, 0, 0, Vec::new());
     for golden in goldens() {
         let (store, mut all) = (golden.store(), String::new());
         for (id, rows) in golden.journals() {
+            for place in (0..=rows.len()).filter_map(|at| window(&id, &rows[..at])) {
+                all += &place;
+                windows += 1;
+            }
             for place in (0..=rows.len()).filter_map(|at| cleared(&id, &rows[..at])) {
                 all += &place;
                 places += 1;
@@ -273,7 +284,7 @@ fn a_checkpoint_says_of_the_same_rows_what_it_said() {
         "if the fold has changed, FORMAT of src/session/checkpoint.rs rises. table.json has the sums of each format, and \
          of {format}: {changed:#?}"
     );
-    assert!(places > 100, "{places} places");
+    assert!(places > 100 && windows > 0, "{places} places, {windows} windows");
     assert!(stored > 0, "no golden has a checkpoint of format {format}: write one");
 }
 
