@@ -3,10 +3,13 @@
 //! Promises: who has none to give makes no database. A connection is held no longer than one exchange. Leaves to
 //! others: what a skill is, which one counts (`prompt/`), and what a memory is (`memory/`).
 
-use super::env::{self, Scope};
+use super::env::{self, Scope, bring};
 use super::store::{self, Store};
 use crate::list::Listed;
 use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
+use crate::rooms::{Room, enter};
+use std::cell::OnceCell;
+use std::pin::Pin;
 use std::rc::Rc;
 
 /// The database. No workspace's has a name like this one.
@@ -16,31 +19,25 @@ const NAME: &str = "lodger-account";
 const SKILL: &str = "skill";
 
 thread_local! {
-    /// What the workspaces in memory share, as long as the page lives.
-    static MEMORY: Store = Store::in_memory("");
+    /// What the workspaces in memory share, once it is needed, as long as the page lives.
+    static MEMORY: OnceCell<Store> = const { OnceCell::new() };
 }
 
 /// Keeps the skills that a workspace gives in place of those it gave before; the rows of all workspaces, in order.
 ///
 /// # Errors
-/// The database cannot be opened, or fails.
+/// The database cannot be opened, or fails; the room `more` does not come.
 pub(super) async fn exchange(
     workspace: &str,
     skills: Vec<(String, String)>,
     in_memory: bool,
     scope: &Scope,
 ) -> Result<Vec<String>, StoreError> {
-    if in_memory {
-        let store = MEMORY.with(Store::clone);
-        return with(&store, workspace, skills).await;
-    }
-    if skills.is_empty() && !exists().await {
+    if skills.is_empty() && !exists(in_memory).await {
         return Ok(Vec::new());
     }
-    let store = Store::of_database(NAME, Durability::Strict, scope, Rc::new(|_| {}));
-    let rows = with(&store, workspace, skills).await;
-    store.close();
-    rows
+    bring(scope, Room::More).await.map_err(StoreError::Absent)?;
+    kept(shared(in_memory, scope), workspace.into(), skills).await
 }
 
 /// Deletes a workspace's data, and what it gave to the account. Connections of other tabs close by themselves.
@@ -49,7 +46,10 @@ pub(super) async fn exchange(
 /// There is no IndexedDB, or another tab keeps the database open for too long.
 pub async fn delete(workspace: &str) -> Result<(), StoreError> {
     store::delete(workspace).await?;
-    exchange(workspace, Vec::new(), false, &Scope::new()).await.map(drop)
+    if !exists(false).await {
+        return Ok(());
+    }
+    kept(shared(false, &Scope::new()), workspace.into(), Vec::new()).await.map(drop)
 }
 
 /// Stores and reads memories of the account.
@@ -62,14 +62,10 @@ pub(super) async fn shelf(
     in_memory: bool,
     scope: &Scope,
 ) -> Result<Vec<Rows>, StoreError> {
-    if in_memory {
-        let store = MEMORY.with(Store::clone);
-        return store_and_read(&store, commit, reads).await;
-    }
-    if commit.is_none() && !exists().await {
+    if commit.is_none() && !exists(in_memory).await {
         return Ok(reads.iter().map(|_| Rows::new()).list());
     }
-    let store = Store::of_database(NAME, Durability::Strict, scope, Rc::new(|_| {}));
+    let store = shared(in_memory, scope);
     let rows = store_and_read(&store, commit, reads).await;
     store.close();
     rows
@@ -90,8 +86,32 @@ pub(super) async fn store_and_read(
     if reads.is_empty() { Ok(Vec::new()) } else { store.read(reads).await }
 }
 
-async fn exists() -> bool {
+/// The store of the account.
+fn shared(in_memory: bool, scope: &Scope) -> Store {
+    if in_memory {
+        return MEMORY.with(|store| store.get_or_init(|| Store::in_memory("")).clone());
+    }
+    Store::of_database(NAME, Durability::Strict, scope, Rc::new(|_| {}))
+}
+
+async fn exists(in_memory: bool) -> bool {
+    if in_memory {
+        return MEMORY.with(|store| store.get().is_some());
+    }
     env::has_database(NAME).await.map_or(true, |has| has.is_truthy())
+}
+
+type Kept = Pin<Box<dyn Future<Output = Result<Vec<String>, StoreError>>>>;
+
+/// Keeps skills in this store, which is closed then. A door of the room `more`.
+#[inline(never)]
+fn kept(store: Store, workspace: String, skills: Vec<(String, String)>) -> Kept {
+    enter(Room::More);
+    Box::pin(async move {
+        let rows = with(&store, &workspace, skills).await;
+        store.close();
+        rows
+    })
 }
 
 async fn with(
