@@ -36,8 +36,18 @@ pub(super) async fn exchange(
     if skills.is_empty() && !exists(in_memory).await {
         return Ok(Vec::new());
     }
-    bring(scope, Room::More).await.map_err(StoreError::Absent)?;
-    kept(shared(in_memory, scope), workspace.into(), skills).await
+    let store = shared(in_memory, scope);
+    let rows = async {
+        let rows = all(&store).await?;
+        if skills.is_empty() && rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        bring(scope, Room::More).await.map_err(StoreError::Absent)?;
+        kept(store.clone(), rows, workspace.into(), skills).await
+    };
+    let rows = rows.await;
+    store.close();
+    rows
 }
 
 /// Deletes a workspace's data, and what it gave to the account. Connections of other tabs close by themselves.
@@ -49,7 +59,11 @@ pub async fn delete(workspace: &str) -> Result<(), StoreError> {
     if !exists(false).await {
         return Ok(());
     }
-    kept(shared(false, &Scope::new()), workspace.into(), Vec::new()).await.map(drop)
+    let store = shared(false, &Scope::new());
+    let rows = async { kept(store.clone(), all(&store).await?, workspace.into(), Vec::new()).await };
+    let rows = rows.await;
+    store.close();
+    rows.map(drop)
 }
 
 /// Stores and reads memories of the account.
@@ -101,37 +115,30 @@ async fn exists(in_memory: bool) -> bool {
     env::has_database(NAME).await.map_or(true, |has| has.is_truthy())
 }
 
-type Kept = Pin<Box<dyn Future<Output = Result<Vec<String>, StoreError>>>>;
-
-/// Keeps skills in this store, which is closed then. A door of the room `more`.
-#[inline(never)]
-fn kept(store: Store, workspace: String, skills: Vec<(String, String)>) -> Kept {
-    enter(Room::More);
-    Box::pin(async move {
-        let rows = with(&store, &workspace, skills).await;
-        store.close();
-        rows
-    })
+/// All skills of the account.
+async fn all(store: &Store) -> Result<Rows, StoreError> {
+    let read = Read::all(Table::Meta, vec![SKILL.into()]);
+    Ok(store.read(&[read]).await?.pop().unwrap_or_default())
 }
 
-async fn with(
-    store: &Store,
-    workspace: &str,
-    skills: Vec<(String, String)>,
-) -> Result<Vec<String>, StoreError> {
-    let all = [Read::all(Table::Meta, vec![SKILL.into()])];
-    let rows = store.read(&all).await?.pop().unwrap_or_default();
-    let key = |name: &str| vec![SKILL.into(), workspace.into(), Part::from(name)];
-    let given: Rows = skills.into_iter().map(|(name, row)| (key(&name), row)).list();
-    let ours = rows.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(workspace)));
-    if ours.count() == given.len() && given.iter().all(|row| rows.contains(row)) {
-        return Ok(rows.into_iter().map(|(_, row)| row).list());
-    }
-    let prefix = vec![SKILL.into(), workspace.into()];
-    let mut writes = vec![Write::DeletePrefix { table: Table::Meta, prefix }];
-    let put = |(key, value)| Write::Put { table: Table::Meta, key, value };
-    writes.extend(given.into_iter().map(put));
-    store.commit(&Commit { expect: Vec::new(), writes, durability: Durability::Strict }).await?;
-    let rows = store.read(&all).await?.pop().unwrap_or_default();
-    Ok(rows.into_iter().map(|(_, row)| row).list())
+type Kept = Pin<Box<dyn Future<Output = Result<Vec<String>, StoreError>>>>;
+
+/// Keeps skills in this store, which has these `rows`. A door of the room `more`.
+#[inline(never)]
+fn kept(store: Store, rows: Rows, workspace: String, skills: Vec<(String, String)>) -> Kept {
+    enter(Room::More);
+    Box::pin(async move {
+        let key = |name: &str| vec![SKILL.into(), workspace.as_str().into(), Part::from(name)];
+        let given: Rows = skills.into_iter().map(|(name, row)| (key(&name), row)).list();
+        let ours = rows.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(workspace.as_str())));
+        if ours.count() == given.len() && given.iter().all(|row| rows.contains(row)) {
+            return Ok(rows.into_iter().map(|(_, row)| row).list());
+        }
+        let prefix = vec![SKILL.into(), workspace.as_str().into()];
+        let mut writes = vec![Write::DeletePrefix { table: Table::Meta, prefix }];
+        let put = |(key, value)| Write::Put { table: Table::Meta, key, value };
+        writes.extend(given.into_iter().map(put));
+        store.commit(&Commit { expect: Vec::new(), writes, durability: Durability::Strict }).await?;
+        Ok(all(&store).await?.into_iter().map(|(_, row)| row).list())
+    })
 }

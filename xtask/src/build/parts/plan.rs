@@ -1,8 +1,8 @@
 //! Which functions and which data go into which part of the module.
 //!
 //! Decides by what can be reached: a room's part has what is reached through the doors of rooms alone. A function that a
-//! few rooms need is in the part of each: it is the same function, whichever part has put it into the table last. Data that
-//! two rooms need stays in the main module, because it may have changed since. So does what is reached by any other way.
+//! few rooms need is in the part of each: all copies are the same function, so it does not matter which is in the table. Data
+//! that two rooms need stays in the main module, because it may have changed since. So does what is reached by any other way.
 //! A room that stands on another one shares that one's part. Promises: as long as no door of a room is passed before its part has arrived, nothing of the
 //! part is asked for.
 
