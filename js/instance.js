@@ -170,6 +170,7 @@ export function createInstances(glue, locate) {
       const made = ensure();
       // Which it needs at once, for as long as the module takes.
       if (pageTools) bring(instance, "pages").catch(() => {});
+      if (storage === "memory") bring(instance, "volatile").catch(() => {});
       const home = await made;
       const host = { scope: createScope({ now, title, room: (name) => bring(home, name) }), deliver };
       home.hosts.add(host);
@@ -201,7 +202,8 @@ export function createInstances(glue, locate) {
     };
   }
 
-  return { init, connect, foresee, sendable };
+  const room = async (name) => bring(await ensure(), name);
+  return { init, room, connect, foresee, sendable };
 }
 
 const isResponse = (it) => typeof Response === "function" && it instanceof Response;

@@ -17,7 +17,7 @@ import { createInstances } from "./instance.js";
  * @param {() => Worker} [makeWorker] a worker with a host in it (`worker.js`), where there are workers
  */
 export function createPackage(glue, locate, makeWorker) {
-  const { init, connect, foresee, sendable } = createInstances(glue, locate);
+  const { init, room, connect, foresee, sendable } = createInstances(glue, locate);
   // On a server nobody needs it; and the page may say first where it is.
   if (makeWorker && globalThis.document) inOneTask(foresee);
 
@@ -40,7 +40,7 @@ export function createPackage(glue, locate, makeWorker) {
   }
 
   const remove = async (name, storage) => {
-    await init();
+    await room("more");
     await glue.delete_workspace(name, storage);
   };
   return { init, ...createWorkspaces({ page: connect, ...(makeWorker && { worker: connectWorker }) }, remove) };

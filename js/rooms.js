@@ -5,6 +5,7 @@
 export const ROOMS = {
   anthropic: () => new URL("./rooms/anthropic.wasm", import.meta.url),
   chat: () => new URL("./rooms/chat.wasm", import.meta.url),
+  ollama: () => new URL("./rooms/ollama.wasm", import.meta.url),
   responses: () => new URL("./rooms/responses.wasm", import.meta.url),
   gemini: () => new URL("./rooms/gemini.wasm", import.meta.url),
   pages: () => new URL("./rooms/pages.wasm", import.meta.url),
@@ -15,4 +16,5 @@ export const ROOMS = {
   compaction: () => new URL("./rooms/compaction.wasm", import.meta.url),
   memory: () => new URL("./rooms/memory.wasm", import.meta.url),
   past: () => new URL("./rooms/past.wasm", import.meta.url),
+  volatile: () => new URL("./rooms/volatile.wasm", import.meta.url),
 };

@@ -25,8 +25,10 @@ macro_rules! rooms {
 rooms! {
     /// Anthropic Messages.
     Anthropic = "anthropic";
-    /// OpenAI Chat Completions and Ollama's API, whose messages are alike.
+    /// OpenAI Chat Completions.
     Chat = "chat";
+    /// Ollama's own API.
+    Ollama = "ollama";
     /// OpenAI Responses.
     Responses = "responses";
     /// Google's Interactions.
@@ -50,6 +52,8 @@ rooms! {
     /// What a first conversation of plain text has none of: sessions that are read back, and their record; messages that
     /// wait; files; answers of a form.
     Past = "past";
+    /// What a workspace in memory has in place of a database.
+    Volatile = "volatile";
 }
 
 /// A door is passed into this room. On the host, where all of them are in the module, it is noted.

@@ -34,7 +34,7 @@ function fakeGlue(commands = {}) {
 /** A package over fake glue. */
 function fake(commands = {}) {
   const glue = fakeGlue(commands);
-  return { glue, ...createPackage(glue, () => new Uint8Array([0])) };
+  return { glue, ...createPackage(glue, (room) => (room ? NOTHING : new Uint8Array([0]))) };
 }
 
 test("nothing is loaded before it is needed, then once", async () => {
@@ -91,7 +91,7 @@ test("a part is brought once into each instance, and again when it did not come"
   const asked = [];
   let part = async () => { throw new Error("offline"); };
   const glue = fakeGlue();
-  const { openWorkspace } = createPackage(glue, (room) => {
+  const { openWorkspace, deleteWorkspace } = createPackage(glue, (room) => {
     asked.push(room);
     return room ? part() : NOTHING;
   });
@@ -111,7 +111,11 @@ test("a part is brought once into each instance, and again when it did not come"
   await a.room("chat");
   assert.deepEqual(asked, [undefined, "chat", "chat", "chat", "chat"]);
   await openWorkspace("c", { pageTools: true });
-  assert.deepEqual(asked.slice(5), ["pages"], "page tools are needed at once");
+  assert.deepEqual(asked.splice(0).slice(5), ["pages"], "page tools are needed at once");
+  await openWorkspace("d", { pageTools: false, storage: "memory" });
+  assert.deepEqual(asked.splice(0), ["volatile"], "so is what a workspace in memory has in place of a database");
+  await deleteWorkspace("e");
+  assert.deepEqual([asked, glue.deleted], [["more"], [["e", "indexeddb"]]]);
 });
 
 /** The bytes of what each load was given. */
@@ -119,7 +123,7 @@ const bodies = (glue) => Promise.all(glue.loaded.map(async (it) => new Uint8Arra
 
 test("what a page gave for the module holds for a fresh instance; what could not be loaded does not", async () => {
   const glue = fakeGlue();
-  const p = createPackage(glue, () => "nowhere");
+  const p = createPackage(glue, (room) => (room ? NOTHING : "nowhere"));
   await p.init({ module_or_path: new Response(NOTHING) });
   await p.openWorkspace("a");
   await p.init({ module_or_path: "another" });

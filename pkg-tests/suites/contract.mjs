@@ -148,7 +148,8 @@ function module(test) {
   test("each of the parts that does not come rejects what needs it, ends no run, and comes the next time", async (t) => {
     const needs = {
       anthropic: (ws, base) => ws.startAgent({ provider: T.anthropic(base) }),
-      chat: (ws) => ws.configureAgent({ providers: { spare: { kind: "ollama", model: "m" } } }),
+      chat: (ws) => ws.configureAgent({ providers: { spare: { kind: "openai", apiKey: "sk-test", model: "m" } } }),
+      ollama: (ws) => ws.configureAgent({ providers: { spare: { kind: "ollama", model: "m" } } }),
       responses: (ws) => ws.configureAgent({ providers: { spare: { kind: "openai-responses", apiKey: "sk-test", model: "m" } } }),
       gemini: (ws) => ws.configureAgent({ providers: { spare: { kind: "gemini", apiKey: "test", model: "m" } } }),
       pages: (ws) => ws.pages.tree(),
@@ -165,6 +166,7 @@ function module(test) {
       // A run is at work, so nothing is summed up.
       memory: (ws) => ws.memory.list(),
       compaction: (ws) => ws.compact().catch((error) => { if (error.code !== "busy") throw error; }),
+      volatile: async () => (await lodger.openWorkspace("beside", { storage: "memory", pageTools: false })).close(),
     };
     const there = (await fs.readdir(path.join(t.env.pkg.dir, "rooms"))).map((file) => file.split(".")[0]);
     assert.deepEqual(Object.keys(needs).sort(), there.sort());

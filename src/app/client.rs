@@ -92,9 +92,7 @@ fn opens() -> Function {
 
 /// The function that deletes what is stored.
 fn removes() -> Function {
-    let remove = |name: String, storage: String| {
-        browser::promise(async move { js::remove(&name, Some(&storage)).await })
-    };
+    let remove = |name: String, storage: String| js::remove(name, Some(storage));
     function(Closure::<dyn Fn(String, String) -> Promise>::new(remove))
 }
 

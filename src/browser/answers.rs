@@ -107,7 +107,7 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
             true
         }
         Err(error) => {
-            let answer = decoder.snapshot();
+            let answer = decoder.break_off();
             stop(pump, call);
             pump.input(Input::Answered { call, result: Err((error, Some(answer))) });
             false
@@ -144,7 +144,7 @@ pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
             mark(pump, call, &decoder);
             decoder.finish().map_err(|(error, answer)| (error, Some(answer)))
         }
-        Err(error) => Err((error, Some(decoder.snapshot()))),
+        Err(error) => Err((error, Some(decoder.break_off()))),
     };
     pump.input(Input::Answered { call, result });
 }

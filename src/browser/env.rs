@@ -1,5 +1,6 @@
 //! The functions of `/js/host/env.js`.
 
+use crate::rooms::Room;
 use js_sys::{Function, Promise};
 use wasm_bindgen::prelude::*;
 use web_sys::AbortController;
@@ -46,6 +47,14 @@ impl Scope {
     /// A scope that holds nothing yet.
     pub fn new() -> Scope {
         create_scope()
+    }
+}
+
+/// Brings a room, or says why it does not come.
+pub(super) async fn bring(scope: &Scope, which: Room) -> Result<(), String> {
+    match room(scope, which.as_str()).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(js_sys::Error::from(error).message().into()),
     }
 }
 

@@ -5,7 +5,7 @@
 //! work (`fetch`, `store`, `vault`, `account`, `bytes`).
 
 use super::answers::Incoming;
-use super::env::{self, Scope};
+use super::env::{self, Scope, bring};
 use super::fetch::Attempt;
 use super::idb::Gone;
 use super::patterns::Engine;
@@ -23,7 +23,7 @@ use crate::model::Limits;
 use crate::object::Object;
 use crate::ports::{Commit, Durability, Millis, PatternEngine, Read, Shelf, StoreError, Table};
 use crate::protocol::Request;
-use crate::rooms::{Room, enter};
+use crate::rooms::{Room, Rooms, enter};
 use crate::session::operator::Operator;
 use js_sys::{Function, Promise};
 use serde_json::Value;
@@ -134,7 +134,7 @@ impl Pump {
     /// The database cannot be opened, was written by a newer version, or (`rejects`) was lost.
     pub async fn open(name: String, opening: Opening, scope: Scope, sink: Sink) -> Result<Pump, ErrorInfo> {
         let Opening { in_memory, durability, rejects, page_tools, operator, limits } = opening;
-        for room in rooms_of(page_tools).iter() {
+        for room in rooms_of(page_tools).and(Rooms::given(in_memory, Room::Volatile)).iter() {
             bring(&scope, room).await.map_err(|why| ErrorInfo::absent(&why))?;
         }
         let holder = env::title(&scope);
@@ -395,7 +395,10 @@ impl Pump {
         }
     }
 
+    /// A door of the room `memory`.
+    #[inline(never)]
     fn exchange(&self, id: u64, shelf: Shelf, commit: Option<Commit>, reads: Vec<Read>) {
+        enter(Room::Memory);
         let pump = self.clone();
         task::start(async move {
             let Inner { needs_lock, scope, store, .. } = &*pump.0;
@@ -563,12 +566,4 @@ fn told_sizes(sizes: Vec<(String, u64)>) -> Value {
     let largest = sorted(sizes, |(_, bytes)| u64::MAX - bytes);
     let told = |(id, bytes): (String, u64)| Object::new().text("id", &id).number("bytes", bytes).done();
     largest.into_iter().map(told).list().into()
-}
-
-/// Brings a room, or says why it does not come.
-async fn bring(scope: &Scope, room: Room) -> Result<(), String> {
-    match env::room(scope, room.as_str()).await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(js_sys::Error::from(error).message().into()),
-    }
 }

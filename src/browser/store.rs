@@ -10,6 +10,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
+use crate::rooms::{Room, enter};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
@@ -35,8 +36,33 @@ struct Files {
 #[derive(Clone, Debug)]
 enum Kind {
     /// Forgotten with the workspace that was opened.
-    Memory(Rc<RefCell<MemoryStore>>),
+    Memory(Volatile),
     Idb(Rc<Idb>),
+}
+
+/// Rows in memory. What it does is the room `volatile`, which is there before a workspace in memory is.
+#[derive(Clone, Debug)]
+struct Volatile(Rc<RefCell<MemoryStore>>);
+
+impl Volatile {
+    #[inline(never)]
+    fn commit(&self, commit: &Commit) -> Result<(), StoreError> {
+        enter(Room::Volatile);
+        self.0.borrow_mut().commit(commit)
+    }
+
+    #[inline(never)]
+    fn read(&self, reads: &[Read]) -> Vec<Rows> {
+        enter(Room::Volatile);
+        let memory = self.0.borrow();
+        reads.iter().map(|read| memory.read(read)).list()
+    }
+
+    #[inline(never)]
+    fn sign(&self, texts: &[String]) -> Vec<String> {
+        enter(Room::Volatile);
+        self.0.borrow().signatures(texts)
+    }
 }
 
 impl Store {
@@ -58,7 +84,7 @@ impl Store {
     /// A store in memory, with nothing in it. `key`: what no other has.
     pub(super) fn in_memory(key: &str) -> Store {
         let memory = Rc::new(RefCell::new(MemoryStore::with_key(key)));
-        Store { kind: Kind::Memory(memory), files: Rc::default(), signer: Rc::default() }
+        Store { kind: Kind::Memory(Volatile(memory)), files: Rc::default(), signer: Rc::default() }
     }
 
     /// The store that a database with just this name is.
@@ -84,7 +110,7 @@ impl Store {
         let files = commit.writes.iter().filter_map(put).list();
         match &self.kind {
             Kind::Memory(memory) => {
-                memory.borrow_mut().commit(commit)?;
+                memory.commit(commit)?;
                 self.keep(commit, files.clone());
             }
             Kind::Idb(idb) => match self.signer.signed(idb, commit).await? {
@@ -111,7 +137,7 @@ impl Store {
     /// The key cannot be read.
     pub async fn sign(&self, texts: &[String]) -> Result<Option<Vec<String>>, StoreError> {
         match &self.kind {
-            Kind::Memory(memory) => Ok(Some(memory.borrow().signatures(texts))),
+            Kind::Memory(memory) => Ok(Some(memory.sign(texts))),
             Kind::Idb(idb) => self.signer.sign(idb, texts, false).await,
         }
     }
@@ -177,7 +203,7 @@ impl Store {
         let commit = Commit { writes, ..Commit::default() };
         match &self.kind {
             Kind::Memory(memory) => {
-                let _ = memory.borrow_mut().commit(&commit);
+                let _ = memory.commit(&commit);
             }
             Kind::Idb(idb) => idb.write_at_once(&commit),
         }
@@ -189,10 +215,7 @@ impl Store {
     /// The database cannot be opened, or fails.
     pub async fn read(&self, reads: &[Read]) -> Result<Vec<Rows>, StoreError> {
         match &self.kind {
-            Kind::Memory(memory) => {
-                let memory = memory.borrow();
-                Ok(reads.iter().map(|read| memory.read(read)).list())
-            }
+            Kind::Memory(memory) => Ok(memory.read(reads)),
             Kind::Idb(idb) => idb.read(reads).await,
         }
     }
@@ -211,7 +234,7 @@ impl Store {
         match &self.kind {
             Kind::Memory(memory) => {
                 let sizes = |(_, blob): &(String, JsValue)| blob.unchecked_ref::<Blob>().size() as usize;
-                Some(memory.borrow().bytes() + self.files.borrow().kept.iter().map(sizes).sum::<usize>())
+                Some(memory.0.borrow().bytes() + self.files.borrow().kept.iter().map(sizes).sum::<usize>())
             }
             Kind::Idb(_) => None,
         }
@@ -227,7 +250,7 @@ impl Store {
                 let kept = &self.files.borrow().kept;
                 let files =
                     kept.iter().map(|(id, blob)| (id.as_str(), blob.unchecked_ref::<Blob>().size() as u64));
-                Ok(sizes_of(&memory.borrow(), &files.list()))
+                Ok(sizes_of(&memory.0.borrow(), &files.list()))
             }
             Kind::Idb(idb) => idb.sizes().await,
         }

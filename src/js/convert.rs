@@ -6,7 +6,6 @@
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use js_sys::{Function, Object, Reflect};
-use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/js/host/messages.js")]
@@ -62,14 +61,20 @@ impl From<Message> for JsValue {
     }
 }
 
+/// A member; `undefined` where there is none.
+#[inline(never)]
+pub(super) fn member(object: &JsValue, name: &str) -> JsValue {
+    Reflect::get(object, &name.into()).unwrap_or_default()
+}
+
 /// A member that is a text.
 pub(super) fn text(object: &JsValue, name: &str) -> Option<String> {
-    Reflect::get(object, &name.into()).ok()?.as_string()
+    member(object, name).as_string()
 }
 
 /// A member that is a number of a call or command.
 pub(super) fn number(object: &JsValue, name: &str) -> Option<u32> {
-    Reflect::get(object, &name.into()).ok()?.as_f64().map(|number| number as u32)
+    member(object, name).as_f64().map(|number| number as u32)
 }
 
 /// Plain data as a tree; `undefined` is null. By way of JSON, which the browser writes: a reader of JavaScript's
@@ -84,8 +89,7 @@ pub fn plain(value: &JsValue) -> Option<serde_json::Value> {
 
 /// `{ code, message, retryable, hint? }`.
 pub(super) fn error_object(error: &ErrorInfo) -> JsValue {
-    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
-    error.to_json().serialize(&serializer).unwrap_or(JsValue::UNDEFINED)
+    js_sys::JSON::parse(&json::json(&error.to_json())).unwrap_or(JsValue::UNDEFINED)
 }
 
 /// What a function of the page threw.

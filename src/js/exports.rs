@@ -49,7 +49,7 @@ pub fn open_host(name: String, options: JsValue, deliver: Function) -> Promise {
 /// Deletes a workspace's data, as [`host::remove`] says.
 #[wasm_bindgen]
 pub fn delete_workspace(name: String, storage: Option<String>) -> Promise {
-    browser::promise(async move { host::remove(&name, storage.as_deref()).await })
+    host::remove(name, storage)
 }
 
 /// Breaks the module down, as a bug in it would: for tests of what a page does then.

@@ -3,7 +3,7 @@
 //! `js/PROTOCOL.md` has the messages. Promises: a message that is none is answered, not a panic. Leaves to others: what is
 //! done (`browser`), and how a host gets to its client (`exports`, `app`).
 
-use super::convert::{self, Message, error_object, message};
+use super::convert::{self, Message, error_object, member, message};
 use crate::browser::{self, Deliver, Opening, Pump, Scope};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, Harness, Notice, Options};
@@ -11,7 +11,8 @@ use crate::list::Listed;
 use crate::model::Limits;
 use crate::ports::Durability;
 use crate::protocol::read;
-use js_sys::{Array, Function, Reflect, Uint8Array};
+use crate::rooms::{Room, enter};
+use js_sys::{Array, Function, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -48,11 +49,10 @@ impl Host {
     ) -> Result<Host, JsValue> {
         let is = |option: &str, word: &str| convert::text(&options, option).as_deref() == Some(word);
         let strict = is("durability", "strict");
-        let page_tools = Reflect::get(&options, &"pageTools".into()).map_or(true, |tools| !tools.is_falsy());
+        let page_tools = member(&options, "pageTools").is_truthy();
         // The client has looked at them.
         let limit = |name: &str| convert::number(&options, name).map_or(usize::MAX, |limit| limit as usize);
-        let scope: Scope =
-            Reflect::get(&options, &"scope".into()).unwrap_or(JsValue::UNDEFINED).unchecked_into();
+        let scope: Scope = member(&options, "scope").unchecked_into();
         let opening = Opening {
             in_memory: is("storage", "memory"),
             durability: if strict { Durability::Strict } else { Durability::Relaxed },
@@ -83,17 +83,16 @@ impl Host {
         match message.t().as_string().as_deref() {
             Some("command") => {
                 let value: &JsValue = message.as_ref();
-                let member = |name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
                 let by = match self.by(value) {
                     Ok(by) => by,
                     Err(error) => return self.pump.refuse(id, error),
                 };
-                let request = match convert::plain(&member("args")) {
+                let request = match convert::plain(&member(value, "args")) {
                     Some(args) => read(&convert::text(value, "name").unwrap_or_default(), args),
                     None => Err(ErrorInfo::new(Code::InvalidArguments, "the arguments are no plain data")
                         .hint("give what JSON can hold")),
                 };
-                match member("files").dyn_into::<Array>() {
+                match member(value, "files").dyn_into::<Array>() {
                     Ok(files) => self.pump.command_with(id, request, files, by),
                     Err(_) => self.pump.command(id, request, by),
                 }
@@ -104,8 +103,7 @@ impl Host {
             Some("tools") => self.pump.look(),
             Some("answer") => {
                 let thrown = message.error();
-                let files = Reflect::get(message.as_ref(), &"files".into()).unwrap_or_default();
-                if let Ok(files) = files.dyn_into::<Array>() {
+                if let Ok(files) = member(message.as_ref(), "files").dyn_into::<Array>() {
                     return self.pump.receive(id, message.json().as_string(), files);
                 }
                 let result = if thrown.is_object() {
@@ -121,7 +119,7 @@ impl Host {
 
     /// Who gives a command: this tab, or another that says who works there.
     fn by(&self, command: &JsValue) -> Result<By, ErrorInfo> {
-        let operator = Reflect::get(command, &"operator".into()).unwrap_or(JsValue::UNDEFINED);
+        let operator = member(command, "operator");
         if operator.is_undefined() {
             return Ok(By::Here);
         }
@@ -129,21 +127,19 @@ impl Host {
     }
 
     fn feed(&self, id: u32, value: &JsValue) {
-        let member = |name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
-        if let Some(bytes) = member("bytes").dyn_ref::<Uint8Array>() {
+        if let Some(bytes) = member(value, "bytes").dyn_ref::<Uint8Array>() {
             self.pump.feed_bytes(id, &bytes.to_vec());
-        } else if let Some(json) = member("json").as_string() {
+        } else if let Some(json) = member(value, "json").as_string() {
             self.pump.feed_chunk(id, &json);
-        } else if let Some(text) = member("text").as_string() {
+        } else if let Some(text) = member(value, "text").as_string() {
             self.pump.feed_text(id, &text);
         } else {
-            let head = member("head");
+            let head = member(value, "head");
             let pair = |pair: JsValue| {
                 let pair: Array = pair.dyn_into().ok()?;
                 Some((pair.get(0).as_string()?.to_ascii_lowercase(), pair.get(1).as_string()?))
             };
-            let headers: Option<Array> =
-                Reflect::get(&head, &"headers".into()).ok().and_then(|h| h.dyn_into().ok());
+            let headers = member(&head, "headers").dyn_into::<Array>().ok();
             let headers = headers.map(|headers| headers.iter().filter_map(pair).list()).unwrap_or_default();
             let status = convert::number(&head, "status").unwrap_or_default();
             self.pump.feed_head(id, u16::try_from(status).unwrap_or(500), headers);
@@ -151,15 +147,17 @@ impl Host {
     }
 }
 
-/// Deletes a workspace's data; what is in memory only is gone with its last handle.
-///
-/// # Errors
-/// The database fails: an error object.
-pub async fn remove(name: &str, storage: Option<&str>) -> Result<JsValue, JsValue> {
-    if storage != Some("memory") {
-        browser::delete(name).await.map_err(|error| error_object(&error.info()))?;
-    }
-    Ok(JsValue::UNDEFINED)
+/// Deletes a workspace's data; what is in memory only is gone with its last handle. Rejects with an error object where the
+/// database fails. A door of the room `more`.
+#[inline(never)]
+pub fn remove(name: String, storage: Option<String>) -> Promise {
+    enter(Room::More);
+    browser::promise(async move {
+        if storage.as_deref() != Some("memory") {
+            browser::delete(&name).await.map_err(|error| error_object(&error.info()))?;
+        }
+        Ok(JsValue::UNDEFINED)
+    })
 }
 
 /// Gives a client one message. A client that throws has only itself to blame: it must not stop the pump.

@@ -228,9 +228,18 @@ impl Decoder {
         &self.events.answer.looked_up
     }
 
-    /// What has come so far, for an interrupt: `stop` is `None`, tool calls that are still open are left out.
+    /// What has come so far: `stop` is `None`, tool calls that are still open are left out.
     pub fn snapshot(&self) -> Answer {
-        let mut answer = self.events.answer.clone();
+        self.unfinished(self.events.answer.clone())
+    }
+
+    /// The same of an answer that is broken off: nothing is left here, so nothing is copied.
+    pub fn break_off(&mut self) -> Answer {
+        let answer = std::mem::take(&mut self.events.answer);
+        self.unfinished(answer)
+    }
+
+    fn unfinished(&self, mut answer: Assembler) -> Answer {
         answer.stop = None;
         self.finished(answer)
     }
@@ -256,7 +265,7 @@ impl Decoder {
             let answer = std::mem::take(&mut self.events.answer);
             return Ok(self.finished(answer));
         };
-        Err((error, self.snapshot()))
+        Err((error, self.break_off()))
     }
 
     fn finished(&self, mut answer: Assembler) -> Answer {

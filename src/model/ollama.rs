@@ -35,15 +35,15 @@ pub(super) const CODEC: Codec = Codec {
     encode_message,
     write,
     stream: || {
-        enter(Room::Chat);
+        enter(Room::Ollama);
         Box::new(Stream::default())
     },
-    room: Room::Chat,
+    room: Room::Ollama,
 };
 
 /// Writes what follows the model's id.
 fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
-    enter(Room::Chat);
+    enter(Room::Ollama);
     body.raw("stream", "true");
     // Either alone lets the server take away messages, or the middle of the prompt, and say nothing.
     body.raw("truncate", "false");
@@ -72,7 +72,7 @@ const SHAPE: Shape =
 
 /// Appends a message as one or more, or nothing. Every such server takes its own thinking back.
 fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
-    enter(Room::Chat);
+    enter(Room::Ollama);
     encode(&SHAPE, &Dialect { thinking: Replay::Member("thinking"), ..*dialect }, message, out);
 }
 

@@ -9,7 +9,7 @@ use crate::find;
 use crate::journal::sha256;
 use crate::json::{self, json};
 use crate::list::Listed;
-use crate::object::Object;
+use crate::object::{self, Object};
 use crate::protocol::Args;
 use crate::rooms::{Room, enter};
 use crate::tools::definition::check_name;
@@ -286,7 +286,7 @@ const FORMAT: u64 = 1;
 pub fn from_row(row: &str) -> Result<Skill, ErrorInfo> {
     enter(Room::More);
     let mut value = json::parse(row).unwrap_or_default();
-    let mut taken = |name: &str| value.as_object_mut().and_then(|members| members.remove(name));
+    let mut taken = |name: &str| value.as_object_mut().and_then(|members| object::take(members, name));
     let (format, hash) = (taken("v"), taken("hash"));
     if format.as_ref().and_then(Value::as_u64).is_some_and(|format| format > FORMAT) {
         return Err(ErrorInfo::newer(

@@ -102,7 +102,7 @@ impl<'a> Args<'a> {
                 b'{' => self.object(name)?,
                 _ => {
                     let text = self.text(name)?;
-                    if last == b'~' && text.is_some_and(|text| text.chars().nth(SHORT).is_some()) {
+                    if last == b'~' && text.is_some_and(|text| text.chars().count() > SHORT) {
                         let most = ["to have at most ", &SHORT.to_string(), " characters"].concat();
                         return Err(self.wrong(name, &most));
                     }

@@ -17,6 +17,7 @@ pub use args::{Args, Members};
 pub use table::{Command, Row};
 
 use crate::error::{Code, ErrorInfo};
+use crate::object;
 use args::{Style, names, shortened};
 use serde_json::Value;
 
@@ -137,7 +138,7 @@ impl Request {
     pub fn with_files(mut self, files: Option<Value>) -> Result<Request, ErrorInfo> {
         if self.command.row().files {
             if let Some(members) = self.args.as_object_mut() {
-                members.remove("files");
+                object::take(members, "files");
                 members.extend(files.map(|files| ("files".to_owned(), files)));
             }
         } else if files.is_some() {

@@ -11,6 +11,7 @@ use crate::list::Listed;
 use crate::model::Block;
 use crate::object::Object;
 use crate::ports::PatternEngine;
+use crate::rooms::{Room, enter};
 use crate::tools::definition::object_schema;
 use crate::tools::schema::{Options, Repaired, Schema};
 use serde_json::Value;
@@ -71,11 +72,13 @@ impl Output {
         Object::new().text("json", &self.schema).maybe("wraps", wraps).done()
     }
 
-    /// The value of an answer. `elsewhere`: whether it fits is not the JSON Schema's to say.
+    /// The value of an answer. `elsewhere`: whether it fits is not the JSON Schema's to say. A door of the room `past`.
     ///
     /// # Errors
     /// `invalid_output`: what does not fit.
+    #[inline(never)]
     pub fn value(&self, answer: &[Block], elsewhere: bool) -> Result<Value, ErrorInfo> {
+        enter(Room::Past);
         let wrong =
             |what: &str| ErrorInfo::new(Code::InvalidOutput, ["the answer does not fit: ", what].concat());
         let schema = self.compiled.as_ref().ok_or_else(|| wrong("its schema cannot be used here"))?;

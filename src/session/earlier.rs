@@ -16,7 +16,7 @@ use crate::journal::{Entry, Outside, Row};
 use crate::json::{self, texts};
 use crate::list::Listed;
 use crate::maps::{Named, sorted};
-use crate::object::Object;
+use crate::object::{self, Object};
 use crate::rooms::{Room, enter};
 use crate::run::{Run, Summary};
 use crate::tools::Grant;
@@ -304,7 +304,7 @@ impl Session {
             let mut head = session.head(0);
             // The same files may have another order.
             for member in ["window", "files"] {
-                head.as_object_mut()?.remove(member);
+                object::take(head.as_object_mut()?, member);
             }
             Some(head)
         };

@@ -830,7 +830,7 @@ pub fn check_name(name: &str) -> Result<(), ErrorInfo> {
         "must not have leading or trailing whitespace"
     } else if name.is_empty() {
         "must not be empty"
-    } else if name.chars().nth(NAME).is_some() {
+    } else if name.chars().count() > NAME {
         "must be 200 characters or fewer"
     } else if name.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
         "must not contain control characters"

@@ -49,7 +49,7 @@ use crate::list::Listed;
 use crate::maps::Named;
 use crate::model::errors::is_sealed;
 use crate::model::{Block, File};
-use crate::object::Object;
+use crate::object::{self, Object};
 use crate::ports::{Millis, PatternEngine};
 use crate::rooms::{Room, enter};
 use crate::run::{Budget, Budgets, CallState, Ended, Outcome, Output, Prompt, Rules, Run};
@@ -334,7 +334,7 @@ impl Session {
         let Some(current) = self.current() else { return self.next_of_queue() };
         let mut running = 0;
         for run in current.parts() {
-            running += run.calls().iter().filter(|call| call.state == CallState::Ordered).count();
+            running += run.calls().iter().filter(|call| matches!(call.state, CallState::Ordered)).count();
         }
         // In a session's budget the known part of the cost counts, because other configurations may have come before. In a
         // run's budget it does not: the next run has a budget of its own.
@@ -603,7 +603,7 @@ impl Session {
         if *what == Ask::Import {
             self.forget_overrides();
         } else if let (Some(_), Some(Value::Object(own))) = (text("provider"), &mut self.own) {
-            own.remove("model");
+            object::take(own, "model");
         }
         if self.record().map(Record::id) != text("id") {
             self.copied_at = header.seq;

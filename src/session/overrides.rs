@@ -6,13 +6,13 @@
 
 use super::Session;
 use crate::json::texts;
-use crate::object::Object;
+use crate::object::{self, Object};
 use crate::protocol::args::names;
 use crate::protocol::table::OVERRIDES;
 use crate::rooms::{Room, enter};
 use crate::run::{Prompt, Run};
 use crate::tools::Policy;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// Whether there are any among the arguments of a command, and rooms are needed for them.
@@ -51,9 +51,10 @@ pub fn over(first: Option<&Value>, other: &Value) -> Value {
 #[inline(never)]
 pub fn said(of: Option<Value>) -> Option<Value> {
     enter(Room::Past);
-    let Some(Value::Object(mut members)) = of else { return None };
-    members.retain(|_, value| !value.is_null());
-    (!members.is_empty()).then_some(Value::Object(members))
+    let Some(Value::Object(members)) = of else { return None };
+    let mut said = Map::new();
+    said.extend(members.into_iter().filter(|(_, value)| !value.is_null()));
+    (!said.is_empty()).then_some(Value::Object(said))
 }
 
 impl Session {
@@ -85,8 +86,8 @@ impl Session {
         if let Some(Value::Object(members)) = &mut of
             && members.get("provider").and_then(Value::as_str) != self.provider_of(&run.prompt)
         {
-            members.remove("provider");
-            members.remove("model");
+            object::take(members, "provider");
+            object::take(members, "model");
         }
         of
     }
@@ -135,7 +136,7 @@ impl Session {
     pub(super) fn override_by(&mut self, config: &Value) {
         enter(Room::Past);
         let mut own = config.as_object().cloned().unwrap_or_default();
-        let provider = own.remove("provider").and_then(|name| name.as_str().map(String::from));
+        let provider = object::take(&mut own, "provider").and_then(|name| name.as_str().map(String::from));
         self.own = (!own.is_empty()).then_some(Value::Object(own));
         let before = self.keep_to(provider);
         let own = self.current().map(|run| self.provider_of(&run.prompt).map(String::from));

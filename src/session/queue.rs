@@ -13,7 +13,7 @@ use super::{Past, Session, files_among};
 use crate::journal::{Entry, Header, Mode, OfQueue};
 use crate::list::Listed;
 use crate::model::{Block, File};
-use crate::object::Object;
+use crate::object::{self, Object};
 use crate::ports::Millis;
 use crate::rooms::{Room, enter};
 use crate::run::{Prompt, Steered};
@@ -194,7 +194,7 @@ impl Session {
     pub(super) fn forget_page_of_queue(&mut self) {
         for queued in &mut self.queue {
             if let Entry::Prompt { schema: Some(Value::Object(schema)), .. } = &mut queued.prompt {
-                schema.remove("validate");
+                object::take(schema, "validate");
             }
         }
     }

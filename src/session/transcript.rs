@@ -193,8 +193,7 @@ impl Transcript {
     /// How many bytes so many tokens have here, about.
     pub fn bytes_of(&self, tokens: u64) -> usize {
         let (bytes, read) = self.read.unwrap_or(GUESS);
-        let bytes = u128::from(tokens) * bytes as u128 / u128::from(read.max(1));
-        usize::try_from(bytes).unwrap_or(usize::MAX)
+        usize::try_from(compaction::share(tokens, bytes as u64, read)).unwrap_or(usize::MAX)
     }
 
     /// A request has so many bytes besides these messages.

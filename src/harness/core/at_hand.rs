@@ -68,7 +68,7 @@ impl Core {
     }
 
     pub(in crate::harness) fn is_open(&self, session: &str, run: &str, tool_call: &str) -> bool {
-        self.call_of(session, run, tool_call).is_some_and(|call| call.state == CallState::Ordered)
+        self.call_of(session, run, tool_call).is_some_and(|call| matches!(call.state, CallState::Ordered))
     }
 
     /// The row that says whose journals these are.

@@ -143,16 +143,16 @@ impl Runner {
         let (Some(usable), Some(Compaction { at, .. })) = (fill.usable, &config.compaction) else {
             return First::Call;
         };
-        let percent = u128::from(fill.used) * 100 / u128::from(usable.max(1));
-        if usable < LEAST || percent < u128::from(NEAR.min(*at)) {
+        let percent = compaction::share(fill.used, 100, usable);
+        if usable < LEAST || percent < NEAR.min(*at) {
             return First::Call;
         }
         if self.help != Help::Here {
             let wait = self.call_for_help();
-            return if percent < u128::from(*at) { First::Call } else { wait };
+            return if percent < *at { First::Call } else { wait };
         }
         // What could not be summed up is tried again once there is no room, or by the next run.
-        if percent < u128::from(*at) || asking.does_without && fill.used <= usable {
+        if percent < *at || asking.does_without && fill.used <= usable {
             return First::Call;
         }
         self.compact(core, &config, session, run, CompactReason::Window, fill)
@@ -262,7 +262,7 @@ impl Runner {
         let runs = conversation_of(folded, run).runs;
         let kept = Window::of(runs);
         // What costs more than its bytes say costs as much in the part that stays.
-        let part = u128::from(keep) * summing::size_of(runs, &kept) as u128 / u128::from(fill.used.max(1));
+        let part = compaction::share(keep, summing::size_of(runs, &kept) as u64, fill.used);
         let part = usize::try_from(part).unwrap_or(usize::MAX);
         let part = bytes(keep).min(part);
         // What the model has not read yet would only be asked for again.

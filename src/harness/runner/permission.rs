@@ -325,7 +325,7 @@ impl Runner {
         answer: &Value,
     ) -> Result<(), ErrorInfo> {
         let waits = core.sessions.iter().find_map(|(id, slot)| {
-            let handed = |call: &Call| call.id == tool_call && call.state == CallState::Handed;
+            let handed = |call: &Call| call.id == tool_call && matches!(call.state, CallState::Handed);
             let parts = slot.session.current()?.parts();
             let part = parts.iter().find(|run| run.calls().iter().any(handed))?;
             Some((id.to_owned(), part.id.clone()))

@@ -13,6 +13,7 @@ use crate::harness::runner::{Runner, not_configured};
 use crate::json;
 use crate::maps::Named;
 use crate::model::{Form, Peer, Settings, ToolSpec, Wire};
+use crate::object;
 use crate::prompt;
 use crate::rooms::{Room, enter};
 use crate::run::{Run, Turn};
@@ -184,10 +185,10 @@ fn without_form(options: &str) -> String {
     let Some(Value::Object(mut all)) = json::parse(options) else { return options.into() };
     for inner in ["generation_config", "options"] {
         if let Some(Value::Object(inner)) = all.get_mut(inner) {
-            FORM.iter().for_each(|name| drop(inner.remove(*name)));
+            FORM.iter().for_each(|name| drop(object::take(inner, name)));
         }
     }
-    FORM.iter().for_each(|name| drop(all.remove(*name)));
+    FORM.iter().for_each(|name| drop(object::take(&mut all, name)));
     json::json(&Value::Object(all))
 }
 

@@ -684,7 +684,7 @@ impl Run {
 
     /// The runs that work for it now.
     pub fn delegates(&self) -> Vec<&Run> {
-        let at_work = |call: &&Call| call.state == CallState::Delegated;
+        let at_work = |call: &&Call| matches!(call.state, CallState::Delegated);
         self.calls().iter().filter(at_work).filter_map(|call| call.delegate.as_deref()).list()
     }
 
@@ -851,7 +851,7 @@ impl Run {
 
     /// Whether it is held, and what it awaits cannot come any more once its page is gone.
     pub fn hangs(&self) -> bool {
-        self.held && self.calls().iter().any(|call| call.state == CallState::Ordered)
+        self.held && self.calls().iter().any(|call| matches!(call.state, CallState::Ordered))
     }
 
     /// When its last entry was made, or one of those that worked for it.

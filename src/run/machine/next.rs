@@ -244,7 +244,8 @@ impl Run {
         let beside =
             |call: &Call| rules.facts.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel);
         let together = turn.calls.iter().all(beside);
-        let delegated = turn.calls.iter().filter(|call| call.state == CallState::Delegated).count() as u64;
+        let delegated =
+            turn.calls.iter().filter(|call| matches!(call.state, CallState::Delegated)).count() as u64;
         let full = rules.facts.policy.parallel.is_some_and(|most| rules.running + delegated >= most);
         let steers = self.can_be_steered(rules);
         let mut awaited = false;
@@ -296,7 +297,7 @@ impl Run {
             arguments: &call.arguments,
             answers: &call.answers,
             failed: self.failed_alike(call),
-            lost: call.state == CallState::Lost,
+            lost: matches!(call.state, CallState::Lost),
         };
         match decide(&wanted, &rules.facts) {
             Permit::Refuse(error) => Entry::Refused { tool_call, error },

@@ -106,12 +106,16 @@ pub struct Measure<'a> {
     pub by: Option<&'a str>,
 }
 
+/// So much of an amount as `part` is of the `whole`. What no number can hold comes out smaller.
+pub fn share(amount: u64, part: u64, whole: u64) -> u64 {
+    amount.saturating_mul(part) / whole.max(1)
+}
+
 impl Measure<'_> {
     /// How many tokens so many bytes have, about.
     pub fn tokens_of(&self, bytes: usize) -> u64 {
         let (of, tokens) = self.ratio;
-        let tokens = u128::from(tokens) * bytes as u128 / (of.max(1) as u128);
-        u64::try_from(tokens).unwrap_or(u64::MAX)
+        share(tokens, bytes as u64, of as u64)
     }
 
     /// How many tokens the next request has, about: what was counted last, and an estimate of what came since.

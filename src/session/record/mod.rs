@@ -29,7 +29,7 @@ use crate::journal::{RecordKind, sha256};
 use crate::json::{parse, texts};
 use crate::list::Listed;
 use crate::maps::Named;
-use crate::object::Object;
+use crate::object::{self, Object};
 use crate::ports::Millis;
 use crate::tools::Registry;
 use serde_json::{Map, Value};
@@ -157,7 +157,9 @@ pub fn check(
     };
     let mut given = record.as_object().cloned().unwrap_or_default();
     if what == Some(RecordKind::Run) {
-        let Some(Value::Array(outputs)) = given.remove("outputs") else { return Err(no_record()) };
+        let Some(Value::Array(outputs)) = object::take(&mut given, "outputs") else {
+            return Err(no_record());
+        };
         for output in outputs {
             whole(&tables::OUTPUT, anything, output.as_object().unwrap_or(&Members::new()))?;
         }

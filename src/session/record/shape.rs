@@ -5,6 +5,7 @@
 
 use crate::find::beginning;
 use crate::json;
+use crate::object;
 use crate::session::dates;
 use serde_json::{Map, Value};
 
@@ -91,7 +92,7 @@ impl Shape {
     /// The record with all its members; or what is wrong with it.
     pub fn whole(&self, mut given: Map<String, Value>) -> Result<Map<String, Value>, String> {
         for (name, fixed) in [("schema", self.schema), ("version", VERSION)] {
-            if given.remove(name).is_some_and(|other| other != fixed) {
+            if object::take(&mut given, name).is_some_and(|other| other != fixed) {
                 return Err([self.schema, " has another ", name, " than \"", fixed, "\""].concat());
             }
         }
@@ -108,7 +109,7 @@ fn complete(path: &str, shape: &[Member], given: &mut Map<String, Value>) -> Res
     for Member(name, kind, absent) in shape {
         if given.get(*name).is_none_or(|value| *absent == ABSENT && value.is_null()) {
             if *absent == ABSENT {
-                given.remove(*name);
+                object::take(given, name);
                 continue;
             }
             let value = json::parse(absent).ok_or_else(|| [path, " has no ", name].concat())?;

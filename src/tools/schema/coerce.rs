@@ -15,6 +15,7 @@ use super::violation::fitting;
 use crate::find;
 use crate::json::parse;
 use crate::list::Listed;
+use crate::object;
 use serde_json::Value;
 
 /// One thing that was repaired.
@@ -147,7 +148,7 @@ fn put(value: &mut Value, path: &str, new: Option<Value>) -> Option<Value> {
         _ => None,
     })?;
     match (above, new) {
-        (Value::Object(members), None) => members.remove(&last),
+        (Value::Object(members), None) => object::take(members, &last),
         (Value::Object(members), Some(new)) => Some(members.insert(last, new).unwrap_or(Value::Null)),
         (Value::Array(items), Some(new)) => Some(std::mem::replace(items.get_mut(place(&last)?)?, new)),
         _ => None,

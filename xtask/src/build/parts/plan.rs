@@ -1,8 +1,9 @@
 //! Which functions and which data go into which part of the module.
 //!
-//! Decides by what can be reached: a room's part has what is reached through the doors of that room alone. What two
-//! rooms need, and what is reached by any other way, stays in the main module; but a room that stands on another one
-//! shares that one's part. Promises: as long as no door of a room is passed before its part has arrived, nothing of the
+//! Decides by what can be reached: a room's part has what is reached through the doors of rooms alone. A function that a
+//! few rooms need is in the part of each: all copies are the same function, so it does not matter which is in the table. Data
+//! that two rooms need stays in the main module, because it may have changed since. So does what is reached by any other way.
+//! A room that stands on another one shares that one's part. Promises: as long as no door of a room is passed before its part has arrived, nothing of the
 //! part is asked for.
 
 use super::linked::Linked;
@@ -37,6 +38,9 @@ pub struct Part {
 type Needs = u64;
 
 const MAIN: Needs = 1;
+
+/// How many parts may each have a copy of a function. What more of them need is in the main module.
+const COPIES: usize = 4;
 
 impl Room {
     fn has_door(&self, name: &str) -> bool {
@@ -136,6 +140,22 @@ fn needs(uses: &[Vec<usize>], starts: Vec<Vec<usize>>, doors: &[Option<usize>]) 
     needs
 }
 
+/// The parts that a function goes into; none: it stays in the main module. Where a room stands on another one that needs it
+/// too, it is in that one's part.
+fn parts_of(needs: Needs, rooms: &[Room]) -> Vec<usize> {
+    let needing: Vec<usize> = (0..rooms.len()).filter(|room| needs >> 1 & 1 << room != 0).collect();
+    let stands = |room: usize| needing.iter().any(|&other| rooms[room].on.contains(&rooms[other].name));
+    let lowest: Vec<usize> = needing.iter().copied().filter(|&room| !stands(room)).collect();
+    if needs & MAIN == 0 && lowest.len() <= COPIES { lowest } else { Vec::new() }
+}
+
+/// These parts have a function that is called from outside.
+fn enter(parts: &mut [Part], having: &[usize], function: usize) {
+    for &part in having {
+        parts[part].entered.insert(function);
+    }
+}
+
 pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<Vec<Part>> {
     // By what the linker knows: who needs which address, and which data.
     let doors: Vec<_> = linked.nodes.iter().map(|node| room_of(&node.name, rooms)).collect();
@@ -177,32 +197,24 @@ pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<V
     check(linked, module, rooms, &needs)?;
 
     let mut parts: Vec<Part> = rooms.iter().map(|_| Part::default()).collect();
-    let part_of = |needs: Needs| {
-        let needing: Vec<usize> = (0..rooms.len()).filter(|room| needs >> 1 & 1 << room != 0).collect();
-        let serves = |&room: &usize| {
-            needing.iter().all(|&other| other == room || rooms[other].on.contains(&rooms[room].name))
-        };
-        needing.iter().copied().find(serves).filter(|_| needs & MAIN == 0)
-    };
     for (n, function) in module.functions.iter().enumerate() {
         if function.import.is_some() {
             continue;
         }
-        let here = part_of(needs[n]);
-        if let Some(part) = here {
+        let here = parts_of(needs[n], rooms);
+        for &part in &here {
             parts[part].functions.push(n);
         }
         for &called in &function.calls {
-            if let Some(part) = part_of(needs[called]).filter(|&part| here != Some(part)) {
-                parts[part].entered.insert(called);
+            let there = parts_of(needs[called], rooms);
+            if here.is_empty() || here.iter().any(|part| !there.contains(part)) {
+                enter(&mut parts, &there, called);
             }
         }
     }
     for slot in &from_main {
-        if let Some(&function) = module.slots.get(slot)
-            && let Some(part) = part_of(needs[function])
-        {
-            parts[part].entered.insert(function);
+        if let Some(&function) = module.slots.get(slot) {
+            enter(&mut parts, &parts_of(needs[function], rooms), function);
         }
     }
     // Pieces of data may overlap: where they do, all that need one of them need the bytes.
@@ -213,7 +225,7 @@ pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<V
         }
     }
     for (address, needs) in bytes {
-        let Some(part) = part_of(needs) else { continue };
+        let [part] = parts_of(needs, rooms)[..] else { continue };
         match parts[part].data.last_mut() {
             Some(range) if range.end == address => range.end += 1,
             _ => parts[part].data.push(address..address + 1),
