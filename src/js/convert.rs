@@ -6,6 +6,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use js_sys::{Function, Object, Reflect};
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/js/host/messages.js")]
@@ -89,7 +90,8 @@ pub fn plain(value: &JsValue) -> Option<serde_json::Value> {
 
 /// `{ code, message, retryable, hint? }`.
 pub(super) fn error_object(error: &ErrorInfo) -> JsValue {
-    js_sys::JSON::parse(&json::json(&error.to_json())).unwrap_or(JsValue::UNDEFINED)
+    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
+    error.to_json().serialize(&serializer).unwrap_or(JsValue::UNDEFINED)
 }
 
 /// What a function of the page threw.

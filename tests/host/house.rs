@@ -53,8 +53,15 @@ const PARTS_END: &str = "holding";
 
 /// The rooms that live in a browser, and the crates that only they may name.
 const BROWSER_ROOMS: [&str; 3] = ["browser", "js", "app"];
-const BROWSER_CRATES: [&str; 6] =
-    ["wasm_bindgen", "wasm_bindgen_futures", "js_sys", "web_sys", "gloo_net", "console_error_panic_hook"];
+const BROWSER_CRATES: [&str; 7] = [
+    "wasm_bindgen",
+    "wasm_bindgen_futures",
+    "js_sys",
+    "web_sys",
+    "serde_wasm_bindgen",
+    "gloo_net",
+    "console_error_panic_hook",
+];
 
 #[test]
 fn imports_point_one_way() {
