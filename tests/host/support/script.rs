@@ -119,11 +119,12 @@ impl Plan {
         if rng.u8(..100) >= 8 {
             return Plan { pieces, end: Ok(answer) };
         }
-        let code = [Code::Overloaded, Code::Network, Code::StreamBroken, Code::Auth][rng.usize(..4)];
+        let code =
+            [Code::Overloaded, Code::Network, Code::StreamBroken, Code::Auth, Code::Auth][rng.usize(..5)];
         pieces.truncate(rng.usize(..=pieces.len()));
         let mut error = ErrorInfo::new(code, "the model went away");
         error.provider.offline = matches!(code, Code::Network | Code::StreamBroken) && rng.u8(..3) == 0;
-        if code == Code::Auth && rng.bool() {
+        if code == Code::Auth && rng.u8(..3) > 0 {
             error.provider.status = Some(401);
             return Plan { pieces: VecDeque::new(), end: Err((error, None)) };
         }

@@ -1323,9 +1323,8 @@ impl World {
                     5 => None,
                     6 => Some("\"\"".into()),
                     7 => Some("{\"ok\":true}".into()),
-                    _ => Some(
-                        Value::from(self.text(self.faults.is_some_and(|faults| faults.compacts))).to_string(),
-                    ),
+                    _ if called.kind == "tool" => Some(Value::from(self.text(2)).to_string()),
+                    _ => Some(Value::from(script::text(&mut self.rng)).to_string()),
                 };
                 self.handle(page, Input::Returned { call: key, result: Ok(json) });
             }
@@ -1399,7 +1398,7 @@ impl World {
         }
         let (name, args) = match self.rng.u8(..44) {
             0..12 => {
-                let mut args = json!({ "text": self.text(faults.compacts) });
+                let mut args = json!({ "text": self.text(4) });
                 if self.rng.u8(..4) == 0 {
                     args["idempotencyKey"] = format!("key-{}", self.rng.u8(..3)).into();
                 }
@@ -1488,10 +1487,11 @@ impl World {
         self.command(page, name, args);
     }
 
-    /// What is said: now and then so much that it fills a window.
-    fn text(&mut self, long: bool) -> String {
+    /// What is said: one time of so many it fills much of a small window.
+    fn text(&mut self, of: u8) -> String {
         let text = script::text(&mut self.rng);
-        if long && self.rng.u8(..4) == 0 { [&*text, " "].concat().repeat(40) } else { text }
+        let compacts = self.faults.is_some_and(|faults| faults.compacts);
+        if compacts && self.rng.u8(..of) == 0 { [&*text, " "].concat().repeat(40) } else { text }
     }
 
     /// Something is done with a message that waits, or has waited.
