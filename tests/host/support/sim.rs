@@ -1323,7 +1323,7 @@ impl World {
                     5 => None,
                     6 => Some("\"\"".into()),
                     7 => Some("{\"ok\":true}".into()),
-                    _ if called.kind == "tool" => Some(Value::from(self.text(2)).to_string()),
+                    _ if called.kind == "tool" => Some(Value::from(self.text(2, 120)).to_string()),
                     _ => Some(Value::from(script::text(&mut self.rng)).to_string()),
                 };
                 self.handle(page, Input::Returned { call: key, result: Ok(json) });
@@ -1398,7 +1398,7 @@ impl World {
         }
         let (name, args) = match self.rng.u8(..44) {
             0..12 => {
-                let mut args = json!({ "text": self.text(4) });
+                let mut args = json!({ "text": self.text(4, 40) });
                 if self.rng.u8(..4) == 0 {
                     args["idempotencyKey"] = format!("key-{}", self.rng.u8(..3)).into();
                 }
@@ -1487,11 +1487,11 @@ impl World {
         self.command(page, name, args);
     }
 
-    /// What is said: one time of so many it fills much of a small window.
-    fn text(&mut self, of: u8) -> String {
+    /// What is said: one time of so many it comes so many times over, and fills much of a small window.
+    fn text(&mut self, of: u8, times: usize) -> String {
         let text = script::text(&mut self.rng);
         let compacts = self.faults.is_some_and(|faults| faults.compacts);
-        if compacts && self.rng.u8(..of) == 0 { [&*text, " "].concat().repeat(40) } else { text }
+        if compacts && self.rng.u8(..of) == 0 { [&*text, " "].concat().repeat(times) } else { text }
     }
 
     /// Something is done with a message that waits, or has waited.

@@ -23,7 +23,7 @@ use lodger::ports::{Commit, MemoryStore, Table, Write};
 use lodger::run::{Outcome, Run};
 use lodger::session::carry::adopt;
 use lodger::session::compaction::summing::to_sum_up;
-use lodger::session::compaction::{Window, conversation_of};
+use lodger::session::compaction::{Place, Window, conversation_of};
 use lodger::session::{Session, Transcript, again};
 use serde_json::{Value, json};
 
@@ -44,9 +44,13 @@ struct Counts {
     compacting: usize,
     /// In how many a summary stood for its beginning, or what stands for results of tools.
     shortened: usize,
+    /// The same where that is what stands for results.
+    left_out: usize,
     /// How many summaries the pages asked for that found them.
     summaries: usize,
     longest: usize,
+    /// How many pages had a large window, and how many messages they sent.
+    large: usize,
     messages: usize,
 }
 
@@ -83,12 +87,14 @@ fn everything_happened(parts: &[Counts]) {
         "too few prefixes with a run that is held: {parts:?}"
     );
     assert!(sum(|counts| counts.continued) * 50 > prefixes, "too few prefixes after a failed run: {parts:?}");
-    assert!(sum(|counts| counts.messages) > prefixes * 4, "the conversations are too short: {parts:?}");
+    let (messages, pages) = (sum(|counts| counts.messages), sum(|counts| counts.large));
+    assert!(messages > pages * 4, "the conversations are too short: {parts:?}");
     assert!(sum(|counts| counts.compacting) * 30 > prefixes, "too few prefixes that sum up: {parts:?}");
     assert!(
         sum(|counts| counts.shortened) * 12 > prefixes,
         "too few prefixes that were shortened: {parts:?}"
     );
+    assert!(sum(|counts| counts.left_out) * 200 > prefixes, "too few prefixes without results: {parts:?}");
     assert!(sum(|counts| counts.summaries) * 15 > prefixes, "too few summaries are asked for: {parts:?}");
 }
 
@@ -109,7 +115,9 @@ fn judge(seed: u64, world: &World, counts: &mut Counts) {
         let place = || format!("seed {seed}, prefix {prefix} of {}", rows.len());
         counts.prefixes += 1;
         counts.compacting += usize::from(!asked_to_sum_up(&journal.fold).is_empty());
-        counts.shortened += usize::from(Window::of(&journal.fold.runs) != Window::default());
+        let kept = Window::of(&journal.fold.runs);
+        counts.shortened += usize::from(kept != Window::default());
+        counts.left_out += usize::from(kept.shortened != Place::default());
         let draft = draft(&mut rng, &journal);
         let wire = match prefix % 7 {
             0 => Wire::OpenAiChat,
@@ -246,7 +254,10 @@ impl Page<'_> {
         assert!(last.contains("and now?"), "{}: the message is not the last: {last}", place());
         let session = page.pages[0].harness.session(SESSION).expect("a session");
         self.judge_others(session, place);
-        counts.messages += messages.len();
+        if !self.small {
+            counts.large += 1;
+            counts.messages += messages.len();
+        }
     }
 
     /// Answers what is asked for first where the conversation is to become shorter. Each request is judged.
