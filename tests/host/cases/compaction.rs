@@ -549,6 +549,29 @@ fn what_was_stopped_is_summed_up_by_hand() {
 }
 
 #[test]
+fn what_has_failed_goes_on_behind_a_summary_by_hand_that_failed_too() {
+    let mut page = started(json!({}));
+    say(&mut page, "one", "first answer");
+    let failed = page.must("sendMessage", json!({ "text": "two" }))["runId"].clone();
+    refuses(&mut page, Code::Auth);
+    let by_hand = page.must("compact", json!({}))["runId"].clone();
+    assert!(sums_up(&page), "{}", page.asked);
+    refuses(&mut page, Code::Auth);
+    assert_eq!(history(&mut page).last().unwrap()["status"], "failed");
+    // There is nothing in it to go on with: what is gone on with is the answer.
+    assert_eq!(page.fails("resume", json!({ "runId": by_hand })).0, Code::NothingToResume);
+    page.must("resume", json!({ "runId": failed }));
+    let sent = messages(&page).iter().map(Value::to_string).collect::<String>();
+    assert!(sent.contains("first answer") && sent.contains("two"), "{sent}");
+    says(&mut page, "second answer");
+    // Behind one that has ended well, nothing is to be gone on with.
+    page.must("compact", json!({}));
+    refuses(&mut page, Code::Auth);
+    assert_eq!(page.fails("resume", json!({})).0, Code::NothingToResume);
+    holds(&mut page);
+}
+
+#[test]
 fn where_the_window_is_unknown_a_short_conversation_is_summed_up_as_a_whole() {
     let mut page = started(json!({ "models": {} }));
     for n in 1..=3 {

@@ -20,6 +20,20 @@ pub struct Plan {
     pub end: Result<Answer, (ErrorInfo, Option<Answer>)>,
 }
 
+/// What a model is asked, as far as it matters for what it says.
+#[derive(Debug)]
+pub struct Asking {
+    pub wire: Wire,
+    /// The tools that it may call.
+    pub tools: Vec<String>,
+    /// Whether its answer has a form.
+    pub formed: bool,
+    /// Whether it is to sum up a conversation.
+    pub sums_up: bool,
+    /// How long the request is, where its length matters: it may be too long, and is counted.
+    pub bytes: Option<usize>,
+}
+
 /// An answer with these blocks.
 pub fn answer(blocks: Vec<Block>, stop: StopReason) -> Answer {
     let usage = Usage { input_tokens: 3, output_tokens: 5, ..Usage::default() };
@@ -76,30 +90,69 @@ impl Plan {
     }
 
     /// What the model does next, as the seed has it.
-    pub fn random(rng: &mut Rng, wire: Wire, tools: &[String], formed: bool, signed: &mut Signed) -> Plan {
-        let mut answer = random_answer(rng, wire, tools, signed);
+    pub fn random(rng: &mut Rng, asked: &Asking, signed: &mut Signed) -> Plan {
+        let mut answer = if asked.sums_up {
+            random_summary(rng, asked.wire, signed)
+        } else {
+            random_answer(rng, asked.wire, &asked.tools, signed)
+        };
         // One that is asked for JSON gives some, which fits or does not.
         let calls = answer.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
-        if formed && !calls && rng.u8(..4) > 0 {
+        if asked.formed && !calls && rng.u8(..4) > 0 {
             let json = ["{\"n\":1}", "```json\n{\"n\": 2}\n```", "{\"n\":\"x\"}"][rng.usize(..3)];
             answer.blocks.retain(|block| !matches!(block, Block::Text(_)));
             answer.blocks.push(Block::Text(json.into()));
+        }
+        if let Some(bytes) = asked.bytes {
+            if rng.u8(..20) == 0 {
+                let error = ErrorInfo::new(Code::ContextLength, "the prompt is too long");
+                return Plan { pieces: VecDeque::new(), end: Err((error, None)) };
+            }
+            // Some count what they read, some count nothing, and some count wrong.
+            match rng.u8(..4) {
+                0 => {}
+                1 => answer.usage = Usage::default(),
+                _ => answer.usage.input_tokens = bytes as u64 / 4,
+            }
         }
         let mut pieces = pieces(&answer.blocks, |text| rng.usize(1..=text.len()));
         if rng.u8(..100) >= 8 {
             return Plan { pieces, end: Ok(answer) };
         }
-        let code = [Code::Overloaded, Code::Network, Code::StreamBroken, Code::Auth][rng.usize(..4)];
+        let code =
+            [Code::Overloaded, Code::Network, Code::StreamBroken, Code::Auth, Code::Auth][rng.usize(..5)];
         pieces.truncate(rng.usize(..=pieces.len()));
         let mut error = ErrorInfo::new(code, "the model went away");
         error.provider.offline = matches!(code, Code::Network | Code::StreamBroken) && rng.u8(..3) == 0;
-        if code == Code::Auth && rng.bool() {
+        if code == Code::Auth && rng.u8(..3) > 0 {
             error.provider.status = Some(401);
             return Plan { pieces: VecDeque::new(), end: Err((error, None)) };
         }
         let partial = rng.bool().then_some(Answer { stop: None, blocks: Vec::new(), ..answer });
         Plan { pieces, end: Err((error, partial)) }
     }
+}
+
+/// A summary, which its model may refuse to make, or cut, or leave empty.
+fn random_summary(rng: &mut Rng, wire: Wire, signed: &mut Signed) -> Answer {
+    let mut blocks = Vec::new();
+    if rng.u8(..6) == 0 {
+        blocks.push(thinking(rng, wire, signed));
+    }
+    let words = text(rng);
+    blocks.push(Block::Text(match rng.u8(..10) {
+        0 => " \n".into(),
+        1 => [&*words, "\n"].concat().repeat(30),
+        _ => ["What was said: ", &words].concat(),
+    }));
+    let stop = match rng.u8(..24) {
+        0 | 1 => StopReason::MaxTokens,
+        2 => StopReason::Refusal(None),
+        3 => StopReason::ContextWindow,
+        4 => StopReason::Pause,
+        _ => StopReason::EndTurn,
+    };
+    answer(blocks, stop)
 }
 
 fn random_answer(rng: &mut Rng, wire: Wire, tools: &[String], signed: &mut Signed) -> Answer {

@@ -11,7 +11,7 @@ use super::anthropic_rules::Signed;
 use super::engine::guarded;
 use super::laws::{Journal, Law, SESSION, Told, files_of, law, same};
 use super::media::{self, SAMPLES};
-use super::script::{self, Plan};
+use super::script::{self, Asking, Plan};
 use super::shapes;
 use super::strict::check_request;
 use fastrand::Rng;
@@ -63,6 +63,8 @@ pub struct Faults {
     pub schemas: bool,
     /// The bytes of files are lost.
     pub files: bool,
+    /// Conversations become too long for their models.
+    pub compacts: bool,
     /// The page tools are there, which makes every start dearer.
     pub page_tools: bool,
 }
@@ -83,6 +85,7 @@ impl Faults {
         rooms: true,
         schemas: true,
         files: true,
+        compacts: true,
         page_tools: true,
     };
 
@@ -108,6 +111,7 @@ impl Faults {
         without(|f| &mut f.rooms);
         without(|f| &mut f.schemas);
         without(|f| &mut f.files);
+        without(|f| &mut f.compacts);
         without(|f| &mut f.late);
         without(|f| &mut f.page_tools);
         ways
@@ -125,6 +129,8 @@ pub struct Model {
     pub headers: Vec<(String, String)>,
     /// Whether the page's function is asked for another key than the one that was refused.
     pub refused: bool,
+    /// Whether it is asked to sum up a conversation.
+    pub sums_up: bool,
     /// What its answer says, while it streams, that it has used up.
     pub told: Usage,
     /// How it will go; decided at the first step.
@@ -267,11 +273,15 @@ const TOOLS: [(&str, u32, bool, &str); 11] = [
     // Nobody but a person answers it.
     ("ask_boss", 0, false, r#"{"openWorld":false}"#),
 ];
+/// The model that is asked where the page names none.
+const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
 const DECIDE: u32 = 52;
 const STREAM: u32 = 50;
 const VALIDATE: u32 = 55;
 const INSTRUCTIONS: u32 = 51;
 const KEY: u32 = 56;
+/// What a model is told that sums up a conversation begins so.
+const SUMS_UP: &str = "You sum up a conversation between a person and an assistant";
 
 /// Everything there is.
 #[derive(Debug)]
@@ -626,7 +636,7 @@ impl World {
         }
         shapes::reply(&name, &value)?;
         match name.as_str() {
-            "sendMessage" | "regenerate" | "resume" => {
+            "sendMessage" | "regenerate" | "resume" | "compact" => {
                 let run = value["runId"].as_str().unwrap_or_default();
                 let fold = &self.journal.fold;
                 let stored = fold.run_times(run).is_some() || fold.queued(run).is_some();
@@ -727,7 +737,12 @@ impl World {
         let again = awaited.iter().any(|run| run.needs_another_key());
         law(again || !refused, || "another key is asked for, and none was refused".into())?;
         let delegated = json.contains("Another agent has given you the task");
-        let paused = if delegated {
+        // A summary is a conversation of its own, which begins with it.
+        let sums_up = json.contains(SUMS_UP);
+        law(!sums_up || awaited.iter().any(|run| run.summarizes), || "nobody awaits a summary".into())?;
+        let paused = if sums_up {
+            false
+        } else if delegated {
             let parts = awaited.iter().filter(|run| run.delegate.is_some());
             parts.copied().any(|run| paused(std::slice::from_ref(run), &name))
         } else {
@@ -735,8 +750,11 @@ impl World {
         };
         check_request(wire, &body, &self.signed, paused).map_err(|why| format!("{why}, in {body}"))?;
         let told = Usage::default();
-        page.models.insert(call, Model { wire, body, url, headers, refused, told, plan: None });
+        page.models.insert(call, Model { wire, body, url, headers, refused, sums_up, told, plan: None });
         self.note("model calls");
+        if sums_up {
+            self.note("model calls that sum up");
+        }
         if delegated {
             self.note("delegates: model calls");
         }
@@ -910,12 +928,17 @@ impl World {
 
     /// Streams `pieces` of the model call, then ends it if nothing is left.
     fn stream(&mut self, page: usize, call: CallKey, pieces: usize) {
-        let now = self.now;
+        let (now, faults) = (self.now, self.faults);
         let Some(model) = self.pages[page].models.get_mut(&call) else { return };
         if model.plan.is_none() {
-            let tools: Vec<String> = tool_names(&model.body);
-            let formed = has_form(&model.body);
-            let plan = Plan::random(&mut self.rng, model.wire, &tools, formed, &mut self.signed);
+            let asked = Asking {
+                wire: model.wire,
+                tools: tool_names(&model.body),
+                formed: has_form(&model.body),
+                sums_up: model.sums_up,
+                bytes: faults.is_some_and(|faults| faults.compacts).then(|| model.body.to_string().len()),
+            };
+            let plan = Plan::random(&mut self.rng, &asked, &mut self.signed);
             model.told = plan.end.as_ref().map_or(Usage::default(), |answer| answer.usage);
             model.plan = Some(plan);
         }
@@ -1300,6 +1323,7 @@ impl World {
                     5 => None,
                     6 => Some("\"\"".into()),
                     7 => Some("{\"ok\":true}".into()),
+                    _ if called.kind == "tool" => Some(Value::from(self.text(2, 120)).to_string()),
                     _ => Some(Value::from(script::text(&mut self.rng)).to_string()),
                 };
                 self.handle(page, Input::Returned { call: key, result: Ok(json) });
@@ -1363,9 +1387,18 @@ impl World {
             self.command(page, "resume", json!({}));
             return;
         }
+        let rests = self.journal.fold.current().is_none();
+        if faults.compacts && self.rng.u8(..if rests { 5 } else { 40 }) == 0 {
+            let mut args = json!({});
+            if self.rng.bool() {
+                args["instructions"] = script::text(&mut self.rng).into();
+            }
+            self.command(page, "compact", args);
+            return;
+        }
         let (name, args) = match self.rng.u8(..44) {
             0..12 => {
-                let mut args = json!({ "text": script::text(&mut self.rng) });
+                let mut args = json!({ "text": self.text(4, 40) });
                 if self.rng.u8(..4) == 0 {
                     args["idempotencyKey"] = format!("key-{}", self.rng.u8(..3)).into();
                 }
@@ -1452,6 +1485,13 @@ impl World {
             _ => ("watch", json!({})),
         };
         self.command(page, name, args);
+    }
+
+    /// What is said: one time of so many it comes so many times over, and fills much of a small window.
+    fn text(&mut self, of: u8, times: usize) -> String {
+        let text = script::text(&mut self.rng);
+        let compacts = self.faults.is_some_and(|faults| faults.compacts);
+        if compacts && self.rng.u8(..of) == 0 { [&*text, " "].concat().repeat(times) } else { text }
     }
 
     /// Something is done with a message that waits, or has waited.
@@ -1547,13 +1587,17 @@ impl World {
             _ => json!({ "kind": "custom", "stream": { "$fn": STREAM } }),
         };
         if self.rng.u8(..12) == 0 {
+            let tokens = [60, 20_000][self.rng.usize(..2)];
             config["budgets"] =
-                json!({ "run": { "turns": self.rng.u8(1..4) }, "session": { "inputTokens": 60 } });
+                json!({ "run": { "turns": self.rng.u8(1..4) }, "session": { "inputTokens": tokens } });
         }
         if self.rng.u8(..3) == 0 {
             let spare = json!({ "kind": "anthropic", "apiKey": "sk-ant-9876543210", "baseUrl": "https://spare.test" });
             config["providers"] = json!({ "spare": spare, "own": { "kind": "custom", "model": "m", "stream": { "$fn": STREAM } } });
             config["fallback"] = json!(["own", "spare"][self.rng.usize(..2)..]);
+        }
+        if self.faults.is_some_and(|faults| faults.compacts) {
+            self.random_window(&mut config);
         }
         if self.rng.u8(..3) == 0 {
             config["maxTurns"] = self.rng.u8(1..4).into();
@@ -1587,6 +1631,31 @@ impl World {
             _ => {}
         }
         config
+    }
+
+    /// How much its models take, and when and how their conversations become shorter.
+    fn random_window(&mut self, config: &mut Value) {
+        if self.rng.u8(..3) > 0 {
+            let window = self.rng.u32(1_800..8_000);
+            config["models"] = windows(window, self.rng.u8(..3) == 0);
+        }
+        match self.rng.u8(..8) {
+            0 => config["compaction"] = false.into(),
+            1 => {}
+            _ => {
+                let at = [0.1, 0.1, 0.3, 0.8, 1.0][self.rng.usize(..5)];
+                config["compaction"] = json!({ "at": at });
+                if self.rng.bool() {
+                    config["compaction"]["keep"] = [0, 50, 500][self.rng.usize(..3)].into();
+                }
+                if self.rng.u8(..4) == 0 {
+                    config["compaction"]["instructions"] = script::text(&mut self.rng).into();
+                }
+                if !config["providers"].is_null() && self.rng.u8(..3) == 0 {
+                    config["compaction"]["provider"] = ["own", "spare"][self.rng.usize(..2)].into();
+                }
+            }
+        }
     }
 
     fn known_run(&mut self) -> String {
@@ -1739,6 +1808,14 @@ impl World {
             panic!("broken law: {broken}");
         }
     }
+}
+
+/// The models that are asked here, with a window of so many tokens. `small`: and short answers.
+pub fn windows(tokens: u32, small: bool) -> Value {
+    let facts =
+        if small { json!({ "context": tokens, "output": 200 }) } else { json!({ "context": tokens }) };
+    let models = json!({ DEFAULT_MODEL: facts, "m": facts });
+    json!({ "anthropic": models, "ollama": models, "openai-responses": models, "gemini": models, "custom": models })
 }
 
 /// Whether a call goes on from an answer that the provider of this name paused: it was the last that came whole since a
