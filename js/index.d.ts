@@ -214,7 +214,8 @@ export interface WorkspaceOptions {
   /**
    * What happens to a run that works here when the page closes its last handle, because a route changed for example. `false`: it is
    * held, as if the page had been closed. `true`: it goes on as long as the page lives, and the workspace is let go when nothing works
-   * any more; `close()` has resolved by then. A handle that is opened meanwhile is the same `Workspace`. Default false.
+   * any more; `close()` has resolved by then. A handle that is opened meanwhile is the same `Workspace`. A run that waits for a person is
+   * held either way, and asks again once the agent is started. Default false.
    */
   keepAlive?: boolean;
   /** Where events go besides the Workspace. Default: `document`, where there is one; `null`: nowhere. */
@@ -842,6 +843,7 @@ export interface RunResult<S = unknown> {
 }
 /** The result of a run that completed. */
 export type Completed<S> = RunResult<S> & ([S] extends [undefined] ? unknown : { value: OutputOf<S> });
+/** An error as plain data. Each code has a heading in `lodger/docs/errors.md`, with cause and cure. */
 export interface ErrorInfo {
   code: ErrorCode;
   message: string;
@@ -1190,7 +1192,9 @@ export type SessionStatus = "starting" | "running" | "idle" | "stopping" | "stop
 
 
 /** A message as another library has it: with a `role` and a `content` or `parts` of its own, or an item of OpenAI's Responses. */
-export type ForeignMessage = { role: string; content?: unknown; parts?: readonly unknown[]; [member: string]: unknown } | { type: string; role?: undefined; [member: string]: unknown };
+export type ForeignMessage = ForeignShape | (ForeignShape & { [member: string]: unknown });
+// Interfaces have no index signature, and a literal with members that are not named here needs one.
+type ForeignShape = { role: string; content?: unknown; parts?: readonly unknown[] } | { type?: string | null; role?: undefined };
 
 
 /** The sessions of a workspace as a store. */

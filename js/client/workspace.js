@@ -222,7 +222,7 @@ export class Workspace extends EventTarget {
   async compact(options) {
     // The letters of a text would be its members.
     if (options !== undefined && (typeof options !== "object" || options === null)) throw failure("invalid_arguments", "compact takes one object.", "Write compact({ sessionId, instructions }).");
-    return this.#accept("compact", { ...options });
+    return this.#accept("compact", { ...options }).catch(explained);
   }
 
   async run(input, options) {

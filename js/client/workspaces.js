@@ -30,12 +30,7 @@ export function createWorkspaces(hosts, remove) {
 
   async function openWorkspace(name, given = {}) {
     checkName(name, "openWorkspace");
-    let options;
-    try {
-      options = checkOptions(given);
-    } catch (error) {
-      return explained(error);
-    }
+    const options = checkOptions(given);
     if (!hosts[options.host]) throw failure("invalid_config", "openWorkspace: here is no worker for a host.", 'Leave host out, or set it to "page".');
     while (records.get(name)?.ending) await records.get(name).ending;
     const record = records.get(name) ?? newRecord(name, options);
@@ -131,7 +126,7 @@ export function createWorkspaces(hosts, remove) {
     throw noWorkspace();
   }
 
-  return { openWorkspace, deleteWorkspace, invoke: (...asked) => invoke(...asked).catch(explained) };
+  return { openWorkspace: (...asked) => openWorkspace(...asked).catch(explained), deleteWorkspace, invoke: (...asked) => invoke(...asked).catch(explained) };
 }
 
 /** What a page keeps of a workspace beside its database. */

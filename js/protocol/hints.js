@@ -31,6 +31,8 @@ const CONFIG = {
   memory: ["scope", "limit"],
 };
 CONFIG["budgets.session"] = CONFIG["budgets.run"];
+/** What can be said of a model, below `models`; a test holds it against `index.d.ts`. */
+const FACTS = ["context", "output", "price", "long", "search", "can", "adaptive", "ends"];
 /** The presets of `openai-compatible`, which people take for kinds; a test holds them against `index.d.ts`. */
 const PRESETS = ["azure", "openrouter", "google", "groq", "deepseek", "mistral", "lmstudio", "llamacpp", "vllm", "ollama"];
 const BY_PROVIDER = "providerOptions takes what one provider has, by the name in its own API";
@@ -93,6 +95,15 @@ const INSTEAD = {
   "The message must be an object.": "Give a text, or { text, files }. A conversation is begun with sessions.launch({ messages }).",
 };
 
+/** What to do about a function where none can stand: most are meant for another place, or for another library. */
+function ofFunction(message) {
+  const command = Object.keys(MEMBERS).find((command) => message.startsWith(`${command}.`));
+  const [name] = /^\w+/.exec(message.slice((command ?? "").length + 1)) ?? [];
+  if (!command || !name) return undefined;
+  if (MEMBERS[command].includes(name) && !Object.hasOwn(WAYS, name)) return `Give ${name} as plain data: a function cannot be stored.`;
+  return hintFor({ message: `${command} does not know "${name}"` });
+}
+
 /** Errors about a name of which their hint has a list: which one was meant, said before it. */
 const LISTED = [
   [/^There is no command "(.*)"\.$/, /^There are: (.*)\.$/],
@@ -108,6 +119,8 @@ export function hintFor({ message, hint = "" }) {
     const it = named && known && meant(named[1], known[1].split(", "));
     if (it) return `Write "${it}". ${hint}`;
   }
+  if (/ is a function, which cannot stand here\.?$/.test(message)) return ofFunction(message);
+  const [, fact] = /^models\..+\.(\w+) does not exist$/.exec(message) ?? [];
   const [, ofIt, given] = /^provider(?:s\..+)?\.(kind|preset) "(.*)" does not exist$/.exec(message) ?? [];
   if (ofIt) return ofProvider(ofIt, given, hint);
   const [, path] = /^option "(.*)" does not exist$/.exec(message) ?? [];
@@ -115,10 +128,11 @@ export function hintFor({ message, hint = "" }) {
   const [, own] = / has no member "(.*)" in this version\.$/.exec(message) ?? [];
   const [, names] = (own !== undefined && /^It knows: (.*)\.$/.exec(hint)) || [];
   const place = path?.split(".").slice(0, -1).join(".").replace(NAMED, "provider");
-  const name = own ?? member ?? path?.split(".").at(-1);
-  const known = (Object.hasOwn(MEMBERS, what) ? MEMBERS[what] : (list ?? names)?.split(", ")) ?? CONFIG[place];
+  const name = fact ?? own ?? member ?? path?.split(".").at(-1);
+  const ofCommand = Object.hasOwn(MEMBERS, what);
+  const known = fact !== undefined ? FACTS : ofCommand ? MEMBERS[what] : ((list ?? names)?.split(", ") ?? CONFIG[place]);
   if (name === undefined || !known) return undefined;
-  const way = place === "" && Object.hasOwn(WAYS, name) && WAYS[name];
+  const way = (place === "" || (ofCommand && !known.includes(OURS[name]))) && Object.hasOwn(WAYS, name) && WAYS[name];
   const it = meant(name, known);
   return [way ? `${way}.` : it ? `Write "${it}".` : elsewhere(name, place, what), list ? "" : `It knows: ${known.join(", ")}.`].filter(Boolean).join(" ") || undefined;
 }

@@ -5,6 +5,9 @@
 
 const chunk = (delta, finish_reason = null) => ({ choices: [{ index: 0, delta, finish_reason }] });
 
+/** What else the parts of a kind may have. */
+const MORE = { tool: ["args"], error: ["message"] };
+
 /** What each kind of part is told by, and what its value has to be. */
 const PARTS = {
   thinking: (value) => typeof value === "string",
@@ -15,6 +18,7 @@ const PARTS = {
 };
 
 export function scriptedModel(turns) {
+  if (!Array.isArray(turns)) throw new Error('scriptedModel takes a list of turns, as in scriptedModel(["Hello."])');
   const scripts = turns.map((turn, n) => (Array.isArray(turn) ? turn : [turn]).map((part) => [kindOf(part, n + 1), part]));
   const requests = [];
   const provider = {
@@ -50,7 +54,13 @@ export function scriptedModel(turns) {
 function kindOf(part, turn) {
   if (typeof part === "string") return "text";
   const kinds = Object.keys(PARTS).filter((kind) => part?.[kind] !== undefined);
-  if (kinds.length === 1 && PARTS[kinds[0]](part[kinds[0]])) return kinds[0];
+  if (kinds.length === 1 && PARTS[kinds[0]](part[kinds[0]])) {
+    const [kind] = kinds;
+    const strange = Object.keys(part).find((name) => name !== kind && !MORE[kind]?.includes(name));
+    if (strange === undefined) return kind;
+    const knows = MORE[kind] ? `: beside it stands ${MORE[kind].join(", ")}` : ", and nothing stands beside it";
+    throw new Error(`scriptedModel: turn ${turn} has "${strange}" in a part of the kind "${kind}"${knows}`);
+  }
   throw new Error(`scriptedModel: turn ${turn} must be a text, { thinking }, { tool, args? }, { delay }, { error, message? } or { broken: true }, or a list of these`);
 }
 

@@ -32,6 +32,22 @@ test("the nearest name, and what other libraries call it", () => {
   assert.match(hintFor({ message: 'sendMessage does not know "abortSignal"' }), /^Write "signal"\./);
 });
 
+test("a function where none can stand: what was meant by it", () => {
+  const of = (path) => hintFor({ message: `${path} is a function, which cannot stand here.` });
+  for (const [path, hint] of Object.entries({
+    "sendMessage.stopWhen": "It is a member of startAgent's configuration: maxTurns.", "sendMessage.onFinish": "listen to agent:session-completed.",
+    "sendMessage.tools.a.execute": "tools.register gives the agent its tools.", "sendMessage.system": 'Write "instructions".',
+    "sessions.launch.onStart": "It knows: id, displayName", "sendMessage.instructions": "Give instructions as plain data: a function cannot be stored.",
+  })) assert.ok(of(path).startsWith(hint), `${path}: ${of(path)}`);
+  assert.equal(of("result.then"), undefined);
+});
+
+test("what is said of a model", () => {
+  const of = (name) => hintFor({ message: `models.anthropic.x.${name} does not exist`, hint: "see ModelCatalog in index.d.ts" });
+  assert.deepEqual(knows(of("zzzzzz")).toSorted(), members("ModelFacts").toSorted());
+  assert.match(of("contxt"), /^Write "context"\. It knows: /);
+});
+
 test("a command or a provider that is called almost so", () => {
   const commands = "There are: start_agent, stop_agent, send_agent_message.";
   assert.equal(hintFor({ message: 'There is no command "send_agent_mesage".', hint: commands }), `Write "send_agent_message". ${commands}`);

@@ -54,4 +54,8 @@ test("when it is asked too often it says so, and what is no turn is refused at o
   await ask(model);
   assert.match((await rejection(ask(model))).message, /asked 2 times and has 1 turns/);
   for (const turn of [{ args: {} }, null, 5, [[]], { tool: 5 }, { delay: -1 }, { broken: false }, { tool: "a", thinking: "b" }]) assert.throws(() => scriptedModel(["Hi", turn]), /turn 2 must be a text, \{ thinking \}/);
+  for (const [turn, name] of [[{ tool: "t", arguments: {} }, "arguments"], [{ delay: 5, text: "x" }, "text"], [{ error: "server", code: 5 }, "code"]]) {
+    assert.throws(() => scriptedModel(["Hi", turn]), new RegExp(`turn 2 has "${name}" in a part of the kind`));
+  }
+  assert.throws(() => scriptedModel("Hi"), /takes a list of turns/);
 });

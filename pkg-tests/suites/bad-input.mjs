@@ -266,6 +266,12 @@ function strays(test) {
       await ws.run("Hello.");
       await refused("system of a message", () => ws.sendMessage("x", { system: "y" }));
       await refused("maxSteps of a message", () => ws.sendMessage("x", { maxSteps: 5 }));
+      await refused("function of a message", () => ws.sendMessage("x", { stopWhen: () => true }));
+      await refused("tools of a message", () => ws.sendMessage("x", { tools: { a: { execute() {} } } }));
+      await refused("function of a session", () => ws.sessions.launch({ instructions: () => "x" }));
+      await refused("compact", () => ws.compact({ sesionId: "default" }));
+      await refused("operator", () => lodger.openWorkspace("o", { storage: "memory", operator: { subjct: "ann" } }));
+      await refused("models", () => ws.configureAgent({ models: { anthropic: { x: { contxt: 1 } } } }));
       await refused("command", () => ws.invoke("send_agent_mesage", { message: "x" }));
       await refused("command of the package", () => lodger.invoke("send_agent_mesage", { message: "x" }));
       await refused("export", () => ws.sessions.export("default", { fromat: "html" }));
@@ -277,6 +283,9 @@ function strays(test) {
       parameters: ["invalid_tool", 'Write "inputSchema"'], both: ["invalid_tool", 'Write "inputSchema"'], delay: ["invalid_config", "It knows: delayMs"],
       fallback: ["invalid_config", "startAgent's providers are: spare"], "fallback near": ["invalid_config", 'Write "spare"'],
       "system of a message": ["invalid_config", 'Write "instructions"'], "maxSteps of a message": ["invalid_config", "It is a member of startAgent's configuration: maxTurns"],
+      "function of a message": ["invalid_arguments", "It is a member of startAgent's configuration: maxTurns"], "tools of a message": ["invalid_arguments", "tools.register gives the agent its tools"],
+      "function of a session": ["invalid_arguments", "Give instructions as plain data: a function cannot be stored"], compact: ["invalid_arguments", 'Write "sessionId"'],
+      operator: ["invalid_config", 'Write "subject"'], models: ["invalid_config", 'Write "context"'],
       command: ["unknown_command", 'Write "send_agent_message"'], "command of the package": ["unknown_command", 'Write "send_agent_message"'],
       export: ["invalid_arguments", 'Write "format"'], fork: ["invalid_config", "startAgent was given no providers by names"],
     });

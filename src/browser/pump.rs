@@ -14,7 +14,8 @@ use super::vault::{self, Vault};
 use super::{account, answers, bytes, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{
-    Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, first_format_write, loss_known, rooms_of,
+    Action, By, CallKey, Harness, Input, LOST_KEY, OF_FILES, Options, first_format_write, loss_known,
+    rooms_of,
 };
 use crate::json;
 use crate::list::Listed;

@@ -7,7 +7,7 @@ import { scriptedModel } from "lodger/testing";
 
 export async function app(): Promise<void> {
   await init({ module_or_path: new URL("https://example.com/lodger.wasm") });
-  const ws: Workspace = await openWorkspace("chat", { storage: "memory", pageTools: true, target: null, now: () => 0 });
+  const ws: Workspace = await openWorkspace("chat", { storage: "memory", pageTools: true, target: null, now: () => 0, keepAlive: true, warnOnLeave: false });
 
   const undo: () => void = ws.tools.register({
     name: "add_to_cart", description: "Puts a product into the cart.",
@@ -16,7 +16,7 @@ export async function app(): Promise<void> {
   });
   undo();
 
-  const config: AgentConfig = { ifRunning: "join", instructions: async () => "Be kind.", maxTurns: 5, resume: "auto",
+  const config: AgentConfig = { ifRunning: "join", instructions: async () => "Be kind.", maxTurns: 5, resume: "auto", title: "auto",
     provider: { kind: "anthropic", apiKey: ({ refused }) => (refused ? "new" : "old"), headers: { "x-api-key": null } } };
   await ws.startAgent(config);
   await ws.configureAgent({ models: { ...models, custom: { mine: { context: 4096, price: [1, 2] } } } });
@@ -25,6 +25,12 @@ export async function app(): Promise<void> {
   const run: Run = await ws.sendMessage("Hello", { idempotencyKey: "k", signal: AbortSignal.timeout(1000), context: "more" });
   for await (const piece of run.textStream) piece.toUpperCase();
   const result: RunResult = await ws.run({ text: "Hello", files: [new File(["a"], "a.txt")], metadata: { a: 1 } });
+  const overrides = { model: "m", provider: "spare", reasoning: "low", instructions: "Be brief.", tools: ["add_to_cart"], temperature: 0.5, maxOutputTokens: 100, providerOptions: { seed: 1 } } as const;
+  await ws.sendMessage("Hello", overrides);
+  await ws.regenerate(undefined, overrides);
+  await ws.sessions.configure("docs", overrides);
+  const shared: Blob = await ws.sessions.export("docs", { format: "html" });
+  void shared;
   const bytes: Blob = await ws.file("file_1");
   void bytes;
   const waited: WaitResult = await ws.wait(run.runId, { timeoutMs: 5 });

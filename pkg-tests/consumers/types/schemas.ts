@@ -1,8 +1,12 @@
 // What an app gives as schemas and tools: what types make of them, and what the compiler must refuse.
+import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import type { ModelMessage, UIMessage } from "ai";
 import { type } from "arktype";
 import { Schema } from "effect";
 import { openWorkspace, type Message, type Part, type Tool, type ToolCallOf } from "lodger";
+import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import type { ResponseInputItem } from "openai/resources/responses/responses";
 import * as v from "valibot";
 import { z } from "zod";
 import * as mini from "zod/mini";
@@ -30,6 +34,15 @@ for (const part of message.parts) if (part.type === "tool-call") { const call = 
 const mixed: Tool<any>[] = [tools.add, { name: "z", description, inputSchema: { type: "object" } }, { name: "ark", description, inputSchema: type({ a: "string" }) }];
 for (const tool of mixed) ws.tools.register(tool);
 void [list, word, numbers, said];
+
+// Conversations of other libraries, by their own types.
+declare const [ui, model, anthropic, chat, items]: [UIMessage[], ModelMessage[], MessageParam[], ChatCompletionMessageParam[], ResponseInputItem[]];
+for (const messages of [ui, model, anthropic, chat, items]) await ws.sessions.launch({ messages });
+await ws.sessions.launch({ messages: [{ role: "user", content: "Hello", cache_control: { type: "ephemeral" } }] });
+// @ts-expect-error a text is no conversation
+await ws.sessions.launch({ messages: "Hello" });
+// @ts-expect-error nor are numbers
+await ws.sessions.launch({ messages: [7] });
 
 // @ts-expect-error an event that does not exist
 ws.addEventListener("agent:nope", () => {});

@@ -32,7 +32,8 @@ fn replay() -> Result<()> {
     if let Some(difference) = reader.difference() {
         println!("{}", difference.json());
         let (seq, this) = (difference.seq, env!("CARGO_PKG_VERSION"));
-        let other = format!("entry {seq} comes out otherwise; lodger {package} has recorded it, this is {this}");
+        let other =
+            format!("entry {seq} comes out otherwise; lodger {package} has recorded it, this is {this}");
         if package == this {
             bail!(other);
         }
