@@ -17,6 +17,7 @@ mod signer;
 mod store;
 mod task;
 mod vault;
+mod volatile;
 
 pub use crate::session::operator::Operator;
 pub use account::delete;

@@ -1,68 +1,35 @@
 //! The store of a workspace: IndexedDB, or memory.
 //!
-//! Promises: a [`Commit`] and a [`Read`] mean the same in both. [`MemoryStore`] says what that is.
+//! Promises: a [`Commit`] and a [`Read`] mean the same in both. [`MemoryStore`](crate::ports::MemoryStore) says what that is.
 
 use super::env::{self, Scope};
 use super::idb::{Gone, Idb, delete_database};
 use super::signer::Signer;
+use super::volatile::Volatile;
 use crate::harness::Found;
-use crate::json;
 use crate::list::Listed;
-use crate::maps::Named;
-use crate::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
-use crate::rooms::{Room, enter};
+use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
-use wasm_bindgen::{JsCast, JsValue};
-use web_sys::Blob;
+use wasm_bindgen::JsValue;
 
 /// Where the rows of one workspace are kept. A cheap handle: clones share the connection.
 #[derive(Clone, Debug)]
 pub struct Store {
     kind: Kind,
-    files: Rc<RefCell<Files>>,
+    /// The files that a commit may put.
+    offered: Rc<RefCell<Vec<Offered>>>,
     signer: Rc<Signer>,
 }
 
-/// The bytes of files that lie here, as `Blob`s.
-#[derive(Debug, Default)]
-struct Files {
-    /// Those that a commit may put: the command that they came with (`None`: a tool gave them), and their id.
-    offered: Vec<(Option<u32>, String, JsValue)>,
-    /// Those of a store in memory.
-    kept: Vec<(String, JsValue)>,
-}
+/// The bytes of a file, a `Blob`: the command that they came with (`None`: a tool gave them), and its id.
+type Offered = (Option<u32>, String, JsValue);
 
 #[derive(Clone, Debug)]
 enum Kind {
     /// Forgotten with the workspace that was opened.
     Memory(Volatile),
     Idb(Rc<Idb>),
-}
-
-/// Rows in memory. What it does is the room `volatile`, which is there before a workspace in memory is.
-#[derive(Clone, Debug)]
-struct Volatile(Rc<RefCell<MemoryStore>>);
-
-impl Volatile {
-    #[inline(never)]
-    fn commit(&self, commit: &Commit) -> Result<(), StoreError> {
-        enter(Room::Volatile);
-        self.0.borrow_mut().commit(commit)
-    }
-
-    #[inline(never)]
-    fn read(&self, reads: &[Read]) -> Vec<Rows> {
-        enter(Room::Volatile);
-        let memory = self.0.borrow();
-        reads.iter().map(|read| memory.read(read)).list()
-    }
-
-    #[inline(never)]
-    fn sign(&self, texts: &[String]) -> Vec<String> {
-        enter(Room::Volatile);
-        self.0.borrow().signatures(texts)
-    }
 }
 
 impl Store {
@@ -83,8 +50,7 @@ impl Store {
 
     /// A store in memory, with nothing in it. `key`: what no other has.
     pub(super) fn in_memory(key: &str) -> Store {
-        let memory = Rc::new(RefCell::new(MemoryStore::with_key(key)));
-        Store { kind: Kind::Memory(Volatile(memory)), files: Rc::default(), signer: Rc::default() }
+        Store { kind: Kind::Memory(Volatile::new(key)), offered: Rc::default(), signer: Rc::default() }
     }
 
     /// The store that a database with just this name is.
@@ -95,7 +61,7 @@ impl Store {
         gone: Rc<dyn Fn(Gone)>,
     ) -> Store {
         let kind = Kind::Idb(Idb::new(name, durability, scope, gone));
-        Store { kind, files: Rc::default(), signer: Rc::default() }
+        Store { kind, offered: Rc::default(), signer: Rc::default() }
     }
 
     /// Does all of it, or nothing.
@@ -109,10 +75,7 @@ impl Store {
         };
         let files = commit.writes.iter().filter_map(put).list();
         match &self.kind {
-            Kind::Memory(memory) => {
-                memory.commit(commit)?;
-                self.keep(commit, files.clone());
-            }
+            Kind::Memory(memory) => memory.commit(commit, &files)?,
             Kind::Idb(idb) => match self.signer.signed(idb, commit).await? {
                 Some(signed) => idb.commit(&signed, &files).await?,
                 None => idb.commit(commit, &files).await?,
@@ -124,7 +87,7 @@ impl Store {
 
     /// These are stored. Those of a command wait for its end, because it may put them again.
     fn put(&self, files: &[(Key, JsValue)]) {
-        let offered = &mut self.files.borrow_mut().offered;
+        let mut offered = self.offered.borrow_mut();
         for (key, _) in files {
             let at = offered.iter().position(|(of, id, _)| of.is_none() && is_file(key, id));
             at.map(|at| offered.swap_remove(at));
@@ -150,34 +113,18 @@ impl Store {
     /// Takes the bytes of a file that came with a command, or (`None`) that a tool gave. They wait for the commit that puts
     /// them.
     pub(super) fn offer(&self, command: Option<u32>, id: String, blob: JsValue) {
-        self.files.borrow_mut().offered.push((command, id, blob));
+        self.offered.borrow_mut().push((command, id, blob));
     }
 
     /// The command is answered: what came with it is stored, or nobody wants it.
     pub(super) fn withdraw(&self, command: u32) {
-        self.files.borrow_mut().offered.retain(|(of, ..)| *of != Some(command));
+        self.offered.borrow_mut().retain(|(of, ..)| *of != Some(command));
     }
 
     fn offered(&self, key: &Key) -> Option<JsValue> {
-        let files = self.files.borrow();
-        let is_it = |(_, id, _): &&(Option<u32>, String, JsValue)| is_file(key, id);
-        files.offered.iter().find(is_it).map(|(.., blob)| blob.clone())
-    }
-
-    /// Does in memory to the bytes what a commit did to their rows.
-    fn keep(&self, commit: &Commit, put: Vec<(Key, JsValue)>) {
-        let kept = &mut self.files.borrow_mut().kept;
-        for write in commit.writes.iter().filter(|write| write.table() == Table::Files) {
-            if let Write::DeletePrefix { prefix, .. } = write {
-                kept.retain(|(id, _)| !is_file(prefix, id));
-            }
-        }
-        for (key, blob) in put {
-            if let (Some(Part::Text(id)), false) = (key.first(), kept.iter().any(|(id, _)| is_file(&key, id)))
-            {
-                kept.push((id.clone(), blob));
-            }
-        }
+        let offered = self.offered.borrow();
+        let is_it = |(_, id, _): &&Offered| is_file(key, id);
+        offered.iter().find(is_it).map(|(.., blob)| blob.clone())
     }
 
     /// The bytes of a file, if there is one of this id: a `Blob`. One that a commit puts is there from the moment on at which a
@@ -190,10 +137,7 @@ impl Store {
             return Ok(Some(blob));
         }
         match &self.kind {
-            Kind::Memory(_) => {
-                let files = self.files.borrow();
-                Ok(files.kept.iter().find(|(kept, _)| kept == id).map(|(_, blob)| blob.clone()))
-            }
+            Kind::Memory(memory) => Ok(memory.file(id)),
             Kind::Idb(idb) => idb.file(id).await,
         }
     }
@@ -203,7 +147,7 @@ impl Store {
         let commit = Commit { writes, ..Commit::default() };
         match &self.kind {
             Kind::Memory(memory) => {
-                let _ = memory.commit(&commit);
+                let _ = memory.commit(&commit, &[]);
             }
             Kind::Idb(idb) => idb.write_at_once(&commit),
         }
@@ -232,10 +176,7 @@ impl Store {
     /// How many bytes it holds, where only it knows.
     pub fn bytes(&self) -> Option<usize> {
         match &self.kind {
-            Kind::Memory(memory) => {
-                let sizes = |(_, blob): &(String, JsValue)| blob.unchecked_ref::<Blob>().size() as usize;
-                Some(memory.0.borrow().bytes() + self.files.borrow().kept.iter().map(sizes).sum::<usize>())
-            }
+            Kind::Memory(memory) => Some(memory.bytes()),
             Kind::Idb(_) => None,
         }
     }
@@ -246,12 +187,7 @@ impl Store {
     /// The database cannot be opened, or fails.
     pub(super) async fn sizes(&self) -> Result<Vec<(String, u64)>, StoreError> {
         match &self.kind {
-            Kind::Memory(memory) => {
-                let kept = &self.files.borrow().kept;
-                let files =
-                    kept.iter().map(|(id, blob)| (id.as_str(), blob.unchecked_ref::<Blob>().size() as u64));
-                Ok(sizes_of(&memory.0.borrow(), &files.list()))
-            }
+            Kind::Memory(memory) => Ok(memory.sizes()),
             Kind::Idb(idb) => idb.sizes().await,
         }
     }
@@ -282,38 +218,6 @@ impl Store {
     }
 }
 
-/// How many bytes each session takes in memory, as `/js/host/sizes.js` counts them in a database. `files`: those of all. Tasks
-/// have no name.
-fn sizes_of(memory: &MemoryStore, files: &[(&str, u64)]) -> Vec<(String, u64)> {
-    let mut sizes = Named::<u64>::default();
-    let (mut hidden, mut tasks) = (Vec::new(), Vec::new());
-    for table in [Table::Heads, Table::Entries, Table::Drafts] {
-        for (key, value) in memory.read(&Read::all(table, Vec::new())) {
-            let Some(Part::Text(id)) = key.first() else { continue };
-            let of_part = |part: &Part| match part {
-                Part::Text(text) => text.len(),
-                Part::Number(number) => number.to_string().len(),
-            };
-            let mut bytes = (key.iter().map(of_part).sum::<usize>() + value.len()) as u64;
-            if table == Table::Heads {
-                let head = value.lines().next().and_then(json::parse).unwrap_or_default();
-                let named = head.get("files").and_then(json::texts).unwrap_or_default();
-                let own = files.iter().filter(|(file, _)| named.iter().any(|named| named == file));
-                bytes += own.map(|(_, bytes)| bytes).sum::<u64>();
-                if head.get("removed").is_some() {
-                    hidden.push(id.clone());
-                } else if head.get("once").is_some() {
-                    tasks.push(id.clone());
-                }
-            }
-            let id = if tasks.contains(id) { "" } else { id };
-            sizes.change(id, |size| *size += bytes);
-        }
-    }
-    let told = sizes.iter().filter(|(id, _)| !hidden.iter().any(|hidden| hidden == id));
-    told.map(|(id, bytes)| (id.to_owned(), *bytes)).list()
-}
-
 /// Deletes a workspace's data. Connections of other tabs close by themselves.
 ///
 /// # Errors
@@ -323,7 +227,7 @@ pub(super) async fn delete(name: &str) -> Result<(), StoreError> {
 }
 
 /// Whether a key, or the first parts of one, is that of a file.
-fn is_file(key: &Key, id: &str) -> bool {
+pub(super) fn is_file(key: &Key, id: &str) -> bool {
     key.first().is_none_or(|part| *part == Part::from(id))
 }
 

@@ -261,11 +261,14 @@ const ROOMS: [Room; 14] = [
         name: "volatile",
         on: &[],
         doors: &[
-            "browser::store::Volatile>::commit",
-            "browser::store::Volatile>::read",
-            "browser::store::Volatile>::sign",
+            "browser::volatile::Volatile>::bytes",
+            "browser::volatile::Volatile>::commit",
+            "browser::volatile::Volatile>::file",
+            "browser::volatile::Volatile>::read",
+            "browser::volatile::Volatile>::sign",
+            "browser::volatile::Volatile>::sizes",
         ],
-        code: &[],
+        code: &["browser::volatile::sizes_of"],
     },
 ];
 
