@@ -664,7 +664,7 @@ export class Workspace extends EventTarget {
     };
     try {
       // Made while the reply is delivered, so that no text comes between.
-      const accepted = (value) => value.runId && new Run(value, this.#text(value.runId), () => result(value.runId), args.schema?.wraps);
+      const accepted = (value) => value.runId && new Run(value, this.#text(value.runId), () => result(value.runId), args.schema?.wraps ?? value.wraps);
       return await (request = this.#request(name, args, accepted, blobs)).promise;
     } finally {
       signal?.removeEventListener("abort", drop);

@@ -454,13 +454,42 @@ export function valueComes(on) {
       };
       const object = await all("object", { type: "object", properties: { name: { type: "string" }, sizes: { type: "array" }, ok: { type: "boolean" } }, required: ["name"] });
       const list = await all("list", { type: "array", items: { type: "string" } });
-      return { object, list };
+      // The schema was not given to this call.
+      const again = [];
+      for await (const value of (await ws.regenerate()).valueStream) again.push(structuredClone(value));
+      return { object, list, again };
     });
-    const { object, list } = seen;
+    const { object, list, again } = seen;
     assert.deepEqual(object.values.at(-1), { name: "Ann é", sizes: [1, 23], ok: true });
     assert.deepEqual(object.values.at(-1), object.result.value);
     assert.ok(object.values.some(({ name }) => name === "Ann" || name === "An" || name === "A"), JSON.stringify(object.values));
     assert.ok(object.values.length > 5);
-    assert.deepEqual([list.values.at(-1), list.result.value], [["red", "blue"], ["red", "blue"]]);
+    assert.deepEqual([list.values.at(-1), list.result.value, again.at(-1)], Array(3).fill(["red", "blue"]));
+  });
+
+  on("a value is there while it comes, where a tool stands for the answer", async (t) => {
+    const page = await t.tab();
+    const { values, result } = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w", { pageTools: false });
+      const chunk = (delta, finish_reason = null) => `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+      const call = (more) => chunk({ tool_calls: [{ index: 0, ...more }] });
+      const pieces = JSON.stringify({ name: "Ann", sizes: [1, 23] }).match(/.{1,4}/gs).map((text) => call({ function: { arguments: text } }));
+      const all = [call({ id: "c1", type: "function", function: { name: "final_answer", arguments: "" } }), ...pieces, chunk({}, "tool_calls"), "data: [DONE]\n\n"];
+      const comes = async (controller) => {
+        for (const piece of all) {
+          controller.enqueue(new TextEncoder().encode(piece));
+          await new Promise((resolve) => setTimeout(resolve));
+        }
+        controller.close();
+      };
+      const fetch = async () => new Response(new ReadableStream({ start: (controller) => void comes(controller) }), { headers: { "content-type": "text/event-stream" } });
+      await ws.startAgent({ provider: { kind: "openai-compatible", preset: "groq", model: "m", apiKey: "gsk_0123456789", fetch } });
+      const run = await ws.sendMessage("Go.", { schema: { type: "object", properties: { name: { type: "string" }, sizes: { type: "array" } }, required: ["name"] } });
+      const values = [];
+      for await (const value of run.valueStream) values.push(structuredClone(value));
+      return T.plain({ values, result: await run.result });
+    });
+    assert.ok(values.length > 3, JSON.stringify(values));
+    assert.deepEqual([values.at(-1), result.value], Array(2).fill({ name: "Ann", sizes: [1, 23] }));
   });
 }

@@ -25,19 +25,19 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// Over HTTP. `streams`: a model is asked.
-    pub fn http(pump: &Pump, attempt: Rc<Attempt>, streams: bool) -> Incoming {
-        let decoder = streams.then(|| asked(pump, Decoder::new(attempt.http.preset.wire)));
+    pub fn http(pump: &Pump, call: CallKey, attempt: Rc<Attempt>, streams: bool) -> Incoming {
+        let decoder = streams.then(|| asked(pump, call, Decoder::new(attempt.http.preset.wire)));
         Incoming { decoder, begun: false, attempt: Some(attempt) }
     }
 
-    pub fn custom(pump: &Pump) -> Incoming {
-        Incoming { decoder: Some(asked(pump, Decoder::custom())), begun: false, attempt: None }
+    pub fn custom(pump: &Pump, call: CallKey) -> Incoming {
+        Incoming { decoder: Some(asked(pump, call, Decoder::custom())), begun: false, attempt: None }
     }
 }
 
 /// What reads an answer as the page wants it.
-fn asked(pump: &Pump, decoder: Decoder) -> Decoder {
-    decoder.within(pump.inner().limits).telling(pump.inner().harness.borrow().tells_arguments())
+fn asked(pump: &Pump, call: CallKey, decoder: Decoder) -> Decoder {
+    decoder.within(pump.inner().limits).telling(pump.inner().harness.borrow().tells_arguments(call))
 }
 
 /// The head of an HTTP answer has come.

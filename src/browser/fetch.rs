@@ -52,7 +52,7 @@ pub(super) struct Attempt {
 pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
     match request {
         ModelRequest::Custom { stream, json } => {
-            pump.inner().incoming.borrow_mut().insert(call, Incoming::custom(pump));
+            pump.inner().incoming.borrow_mut().insert(call, Incoming::custom(pump, call));
             if !has_marks(&json) {
                 return pump.deliver(Deliver::Call(call, stream, "stream", Some(json.into()), None));
             }
@@ -76,7 +76,7 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
 /// Makes a request. `refused`: the key of the same one was; `streams`: a model is asked, whose answer is read as it comes.
 pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Attempt, refused: bool, streams: bool) {
     let attempt = Rc::new(attempt);
-    let incoming = Incoming::http(pump, Rc::clone(&attempt), streams);
+    let incoming = Incoming::http(pump, call, Rc::clone(&attempt), streams);
     pump.inner().incoming.borrow_mut().insert(call, incoming);
     let pump = pump.clone();
     task::start(async move {

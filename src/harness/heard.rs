@@ -19,10 +19,12 @@ impl Harness {
         self.runner.calls.delta(&mut self.core, call, delta)
     }
 
-    /// The tools whose arguments are told while they come.
-    pub fn tells_arguments(&self) -> Vec<String> {
+    /// The tools whose arguments are told while an answer comes, and the one that stands for the answer.
+    pub fn tells_arguments(&self, call: CallKey) -> Vec<String> {
         let tools = self.runner.setup.registry.definitions().filter(|tool| tool.stream_arguments);
-        tools.map(|tool| tool.name.clone()).list()
+        let model = self.runner.calls.models.get(call);
+        let answers_by = model.and_then(|model| model.asked.answers_by.clone());
+        tools.map(|tool| tool.name.clone()).chain(answers_by).list()
     }
 
     /// Everything of one network read has come: the page is told, in one event a part. `usage`:

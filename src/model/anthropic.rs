@@ -16,6 +16,7 @@ use super::served::Unit;
 use super::wire::{self, Codec, Framing};
 use super::{Block, Delta, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage};
 use crate::error::ErrorInfo;
+use crate::find;
 use crate::json::push_text;
 use crate::ports::marks::Form;
 use crate::rooms::{Room, enter};
@@ -90,7 +91,8 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
             true
         }
     };
-    // The API refuses a temperature beside thinking.
+    // The API refuses a temperature beside thinking, also where `providerOptions` ask for that.
+    let thinks = body.given("thinking").map_or(thinks, |thinking| !find::has(thinking, "\"disabled\""));
     if let (false, Some(temperature)) = (thinks, &settings.temperature) {
         body.raw("temperature", temperature);
     }
@@ -700,6 +702,21 @@ mod tests {
     }
 
     #[test]
+    fn a_temperature_stays_away_where_the_page_asks_for_thinking() {
+        let sent = |reasoning: Option<Reasoning>, options: &str| {
+            let temperature = Some("0.5".into());
+            let options = Some(options.to_owned()).filter(|options| !options.is_empty());
+            let settings = Settings { temperature, reasoning, provider_options: options, ..settings() };
+            let request = Wire::Anthropic.request(&endpoint(), &settings, &[], "").unwrap();
+            request.body.contains("\"temperature\":0.5")
+        };
+        let thinks = r#"{"thinking":{"type":"enabled","budget_tokens":2000}}"#;
+        let not = r#"{"thinking":{"type":"disabled"}}"#;
+        assert_eq!([sent(None, ""), sent(None, not), sent(Some(Reasoning::Low), not)], [true; 3]);
+        assert_eq!([sent(None, thinks), sent(Some(Reasoning::Low), "")], [false; 2]);
+    }
+
+    #[test]
     fn what_cannot_be_sent_is_named() {
         let fails = |endpoint: &Endpoint, settings: &Settings, tools: &[ToolSpec]| {
             Wire::Anthropic.request(endpoint, settings, tools, "").unwrap_err()
@@ -713,6 +730,7 @@ mod tests {
             fails(&none, &Settings::default(), &[]),
             fails(&none, &Settings { temperature: Some("warm".into()), ..settings() }, &[]),
             fails(&none, &Settings { provider_options: Some("[]".into()), ..settings() }, &[]),
+            fails(&none, &Settings { provider_options: Some(r#"{"tools":"x"}"#.into()), ..settings() }, &[]),
             fails(
                 &none,
                 &Settings { provider_options: Some(r#"{"stream":false}"#.into()), ..settings() },

@@ -205,9 +205,19 @@ impl<'a> Body<'a> {
                 return Err(ErrorInfo::new(Code::InvalidConfig, message).hint("lodger sets it itself"));
             }
         }
+        if theirs.get("tools").map(str::trim).is_some_and(|tools| !tools.starts_with('[') && tools != "null")
+        {
+            return Err(ErrorInfo::new(Code::InvalidConfig, "providerOptions.tools must be a list")
+                .hint("its items are sent beside the agent's own tools"));
+        }
         let mut out = String::with_capacity(capacity);
         out.push('{');
         Ok(Body { out, theirs })
+    }
+
+    /// What the page has set under this name, as JSON.
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        self.theirs.get(name)
     }
 
     /// Begins a member and gives where to write its value; none where the page has set it.
@@ -251,8 +261,8 @@ impl<'a> Body<'a> {
         self.out.push_str(&inner);
     }
 
-    /// A list of these items, with commas between them, and of those that the page has in its own list of this name. What
-    /// the page has there that is no list takes the place of ours.
+    /// A list of these items, with commas between them, and of those that the page has in its own list of this name. A
+    /// `null` of the page's takes the place of ours.
     pub(super) fn list(&mut self, name: &str, items: &str) {
         let given = self.theirs.has(name);
         let theirs = self.theirs.get(name).map(str::trim).unwrap_or_default();

@@ -192,13 +192,13 @@ commands! {
     SendMessage =
         row("sendMessage", concat!("text replaces? metadata?* context? trusted?* sessionId? idempotencyKey? whenBusy? schema?* files?* ", overrides!()))
             .of(Session, Work).runs().files().asks().options()
-        => keyed().begins().gives("`{ runId, status, acceptedAt }`")
+        => keyed().begins().gives("`{ runId, status, acceptedAt, wraps? }`")
             .invoked("send_agent_message", "sendMessage(message, {replaces?})", ACCEPTED)
             .says("Resolves once the message is accepted; the answer comes by events.");
     /// Makes an answer anew, with what its message was sent with but for what is said here.
     Regenerate = row("regenerate", concat!("messageId? metadata?* context? trusted?* sessionId? idempotencyKey? schema?* ", overrides!())).within(More).within(Past)
             .of(Session, Work).runs().asks().options()
-        => keyed().begins().gives("`{ runId, status, acceptedAt }`")
+        => keyed().begins().gives("`{ runId, status, acceptedAt, wraps? }`")
             .invoked("regenerate_agent_message", "regenerate(messageId?)", ACCEPTED);
     /// Has what was said so far summed up: from then on its model is sent the summary in place of it.
     Compact = row("compact", "sessionId? instructions?").within(More).within(Past).within(Compaction).of(Session, Work).runs()
@@ -218,7 +218,7 @@ commands! {
         => again().invoked("interrupt_agent", "interrupt()", "void");
     /// Goes on with a held run, or after a failed one.
     Resume = row("resume", "sessionId? runId?").of(SessionOrRun, Work).runs()
-        => once().begins().gives("`{ runId, status, acceptedAt }`");
+        => once().begins().gives("`{ runId, status, acceptedAt, wraps? }`");
     /// What was said in a session.
     History = row("history", "sessionId? limit?# before? version?").of(Session, Read)
         => again().gives("`Message[]`").invoked("get_conversation_history", "history({version?})", "Message[]");
@@ -309,7 +309,7 @@ commands! {
     /// `sendMessage` to a session, but exit words stop it: then there is no run.
     SessionsPrompt = row("sessions.prompt", "id text? sessionId?* ...").within(More).of(Id, Work).runs().files().asks().says()
         => keyed().begins().takes("`{ id, text, … }`, as `sendMessage`")
-            .gives("`{ runId, status, acceptedAt }`, or `{ runId: null }`")
+            .gives("`{ runId, status, acceptedAt, wraps? }`, or `{ runId: null }`")
             .invoked("session_prompt", "sessions.prompt(id, prompt)", "{ runId: string | null }");
     /// How a session stands.
     SessionsStatus = row("sessions.status", "id").within(Past).of(Id, Read).from(Source::End)
@@ -374,7 +374,7 @@ commands! {
     SessionsRunOnce = row("sessions.runOnce", concat!("text?* files?* metadata?* context?* trusted?* schema?* keep?* ", overrides!())).within(More).within(Past)
             .needs(Operator).runs().files().says()
         => once().begins().takes("as `sendMessage`: `{ text, metadata?, context?, trusted?, schema?, files?, keep? }`")
-            .gives("`{ runId, status, acceptedAt }`")
+            .gives("`{ runId, status, acceptedAt, wraps? }`")
             .invoked("run_once", "sessions.runOnce(objective)", "TaskDone");
     /// A page of a session's file; behind the first with what came before it: `from` is its `next`.
     SessionsExport = row("sessions.export", "id from?# last?# hash?").within(Past).of(Id, Read).from(Source::Rows).within(Carry)

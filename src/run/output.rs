@@ -66,6 +66,11 @@ impl Output {
         Some(Output { compiled: compile(&schema, engine).ok(), schema, validate, wraps })
     }
 
+    /// Whether the value is the only member of an object, `value`.
+    pub fn wraps(&self) -> bool {
+        self.wraps
+    }
+
     /// The same for a run that goes on with this one: the page's function was given for this one alone.
     pub fn record(&self) -> Value {
         let wraps = self.wraps.then_some(Value::Bool(true));

@@ -247,6 +247,8 @@ shapes! {
         used: Option<u64>;
         /// How many its model takes, if that is known.
         window: Option<u64>;
+        /// Whether what sums up has no room for the oldest part: nothing of that is in the summary.
+        left_out = "leftOut": Option<bool>;
         /// Why.
         error: Option<ErrorInfo>;
     }

@@ -21,7 +21,8 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{Ended, Outcome, Run};
 use crate::session;
-use crate::session::compaction::{GUESS, Measure, Window};
+use crate::session::compaction::summing::leaves_out;
+use crate::session::compaction::{GUESS, Measure, Window, conversation_of};
 use serde_json::Value;
 
 impl Calls {
@@ -160,9 +161,14 @@ impl Calls {
         let Some(mut detail) = core.detail_of(session, run) else { return };
         detail.text("kind", "compaction");
         match entry {
-            Entry::Compacting { reason, used, window, .. } => {
+            Entry::Compacting { of, reason, used, window, .. } => {
                 detail.text("phase", "start").text("by", "summary").text("reason", reason.as_str());
                 detail.number("used", *used).maybe("window", window.map(Value::from));
+                let leaves_out = core.session(session).is_some_and(|folded| {
+                    let summary = folded.run(of).and_then(|run| run.summaries.last());
+                    summary.is_some_and(|summary| leaves_out(conversation_of(folded, of), summary))
+                });
+                detail.maybe("leftOut", leaves_out.then_some(Value::Bool(true)));
             }
             Entry::Shortened { used, window, .. } => {
                 let reason = CompactReason::Window.as_str();

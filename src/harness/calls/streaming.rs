@@ -248,7 +248,6 @@ impl Calls {
         while model.parts.len() <= index {
             model.fresh_call |= !delta.kind.is_text();
             let answer = || model.asked.answers_by.as_deref() == Some(delta.text);
-            // What it says comes with its end.
             let kind = match delta.kind {
                 DeltaKind::ToolCall if answer() => DeltaKind::Text,
                 kind => kind,

@@ -11,7 +11,7 @@ use crate::harness::runner::Runner;
 use crate::harness::runner::files::has_files;
 use crate::harness::runner::not_configured;
 use crate::harness::runner::question::nothing_to_sum_up;
-use crate::harness::runner::queue::{accepted, when_busy};
+use crate::harness::runner::queue::{accepted, begun, when_busy};
 use crate::journal::{Ask, Entry, Mode, Outcome, StoppedBy};
 use crate::model::Block;
 use crate::object::Object;
@@ -40,7 +40,7 @@ fn answers_again(core: &mut Core, id: u32, session: &str, key: Option<&str>) -> 
     let folded = core.session(session).ok_or_else(|| no_session(session))?;
     let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
     let run = key.and_then(|_| folded.all_runs().find(same));
-    let Some(accepted) = run.map(|run| accepted(&run.id, run.started_at)) else { return Ok(false) };
+    let Some(accepted) = run.map(begun) else { return Ok(false) };
     core.reply_value(id, &accepted);
     Ok(true)
 }
@@ -329,7 +329,7 @@ impl Runner {
 
     /// Answers a command whose value is a run, and lets the run go on.
     fn accept(&mut self, core: &mut Core, id: u32, session: &str, run: &str) {
-        let accepted = core.run(session, run).map(|run| accepted(&run.id, run.started_at));
+        let accepted = core.run(session, run).map(begun);
         core.reply_value(id, &accepted.unwrap_or_default());
         self.advance(core, session);
     }

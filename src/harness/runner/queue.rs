@@ -12,6 +12,7 @@ use crate::list::Listed;
 use crate::object::Object;
 use crate::protocol::Members;
 use crate::protocol::args::shortened;
+use crate::run::{Output, Run};
 use crate::session::{Queued, files_among};
 use serde_json::Value;
 
@@ -132,6 +133,16 @@ pub(in crate::harness) fn when_busy(args: Members<'_>) -> Result<Option<Mode>, E
             None => invalid("needs \"whenBusy\" to be \"reject\", \"queue\" or \"steer\""),
         },
     }
+}
+
+/// What a command is answered that has begun a run, or goes on with it. `wraps`: the value of its answer lies in an object that
+/// was put around it, which a command without the schema does not know.
+pub(in crate::harness) fn begun(run: &Run) -> Value {
+    let wraps = run.prompt.output.as_ref().is_some_and(Output::wraps);
+    Object::new()
+        .all(accepted(&run.id, run.started_at))
+        .maybe("wraps", wraps.then_some(Value::Bool(true)))
+        .done()
 }
 
 /// What a message is answered that was accepted.

@@ -10,6 +10,7 @@ use crate::find;
 use crate::list::Listed;
 use crate::model::{Block, StopReason};
 use crate::prompt::{framed, served};
+use crate::rooms::{Room, enter};
 use crate::run::{CallState, Prompt, Run, Said, Summary, Turn};
 use crate::session::files_among;
 use crate::tools::Source;
@@ -241,6 +242,16 @@ fn has_words(runs: &[Run], start: Place, end: Place) -> bool {
     })
 }
 
+/// What stands before the first part that there was room for.
+const LEFT_OUT: &str = "[What was said before this was left out, because it is too long.]";
+
+/// Whether the oldest parts of what is to be summed up have no room. A door of the room `compaction`.
+#[inline(never)]
+pub fn leaves_out(of: Conversation<'_>, summary: &Summary) -> bool {
+    enter(Room::Compaction);
+    find::has(&to_sum_up(of, summary, ""), LEFT_OUT)
+}
+
 /// What a model is sent that sums up a conversation, from the part that is still sent to a place in it, in at most so many
 /// bytes. Where that is too little, the oldest parts are left out, and it says so.
 pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String {
@@ -278,7 +289,7 @@ pub fn to_sum_up(of: Conversation<'_>, summary: &Summary, mark: &str) -> String 
         kept.push(part.as_str());
     }
     if kept.len() < parts.len() {
-        kept.push("[What was said before this was left out, because it is too long.]");
+        kept.push(LEFT_OUT);
     }
     kept.push(&first);
     kept.reverse();

@@ -247,6 +247,9 @@ fn a_request_that_is_refused_as_too_long_is_asked_again_with_less() {
     assert_eq!(history(&mut page).last().unwrap()["status"], "complete");
     let phases: Vec<String> = notices(&page).into_iter().map(|(phase, _)| phase).collect();
     assert_eq!(phases, ["start", "failed", "start", "end"]);
+    let starts = page.events.iter().filter(|(_, told)| told["phase"] == "start");
+    let left_out: Vec<bool> = starts.map(|(_, told)| told["leftOut"] == true).collect();
+    assert_eq!(left_out, [false, true]);
     holds(&mut page);
 }
 

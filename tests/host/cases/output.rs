@@ -1,11 +1,13 @@
 //! Answers that have to fit a schema, case by case, on a calm world: what is sent, what is judged, what is told.
 
 use crate::support::calm::*;
+use crate::support::desk::Desk;
 use crate::support::script::{FREE, SCHEMA, answer, call};
 use crate::support::sim::World;
 use lodger::error::{Code, ErrorInfo};
+use lodger::harness::Input;
 use lodger::journal::{Entry, Row};
-use lodger::model::{Answer, Block, StopReason, Usage};
+use lodger::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage};
 use lodger::session::Session;
 use serde_json::{Value, json};
 
@@ -405,12 +407,34 @@ fn an_answer_by_a_tool_that_breaks_off_leaves_nothing_empty_behind() {
     let mut world = started_with(json!({ "provider": groq() }));
     ask(&mut world, json!({ "json": SCHEMA }));
     let (key, _) = world.model(0);
-    let delta =
-        lodger::model::Delta { part: 0, kind: lodger::model::DeltaKind::ToolCall, text: "final_answer" };
+    let delta = Delta { part: 0, kind: DeltaKind::ToolCall, text: "final_answer" };
     assert!(world.pages[0].harness.delta(key, delta));
     world.breaks(0, ErrorInfo::new(Code::Auth, "no"));
     assert_eq!(last(&world, "agent:error")["code"], "auth");
     assert_eq!(history(&mut world)[1]["parts"], json!([]));
+}
+
+#[test]
+fn an_answer_by_a_tool_is_told_while_it_comes() {
+    let mut page = Desk::started("ann");
+    page.must("configureAgent", json!({ "provider": groq() }));
+    page.must("sendMessage", json!({ "text": "go", "schema": { "json": SCHEMA } }));
+    page.events.clear();
+    let model = page.models[0];
+    assert_eq!(page.harness.tells_arguments(model), ["final_answer"]);
+    let pieces = ["{\"n\"", ":", "3}"];
+    let told = pieces.map(|text| (DeltaKind::Arguments, text));
+    for (kind, text) in [(DeltaKind::ToolCall, "final_answer")].into_iter().chain(told) {
+        assert!(page.harness.delta(model, Delta { part: 0, kind, text }));
+        page.harness.flush(page.now, model, Usage::default());
+        page.handle(Input::Tick { online: true });
+    }
+    page.answers_with(vec![call("c1", "final_answer", "{\"n\":3}")], StopReason::ToolUse);
+    let chunks = page.events.iter().filter(|(event, _)| *event == "agent:message-chunk");
+    let chunks: Vec<_> = chunks.map(|(_, told)| (told["kind"].clone(), told["text"].clone())).collect();
+    assert_eq!(chunks, pieces.map(|text| (json!("text"), json!(text))));
+    let history = page.must("history", json!({}));
+    assert_eq!(history[1]["parts"], json!([{ "type": "text", "text": "{\"n\":3}" }]));
 }
 
 #[test]

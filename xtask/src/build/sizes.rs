@@ -49,7 +49,7 @@ const LATER: [(&str, usize); 34] = [
     ("host/apart.js", 390),
     ("host/elsewhere.js", 1_130),
     ("host/sizes.js", 550),
-    ("protocol/hints.js", 2_210),
+    ("protocol/hints.js", 2_700),
     ("lodger/esbuild", 1_200),
     ("lodger/offline", 7_420),
     ("lodger/prompt-api", 3_840),

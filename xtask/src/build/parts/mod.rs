@@ -161,6 +161,7 @@ const ROOMS: [Room; 14] = [
         doors: &[
             "harness::runner::Runner>::compact",
             "harness::runner::question::summary_question",
+            "session::compaction::summing::leaves_out",
             "session::transcript::Transcript>::remember",
         ],
         code: &["session::compaction::summing::"],
