@@ -165,6 +165,8 @@ export interface Notice {
   used?: number;
   /** How many its model takes, if that is known. */
   window?: number;
+  /** Whether what sums up has no room for the oldest part: nothing of that is in the summary. */
+  leftOut?: boolean;
   /** Why. */
   error?: ErrorInfo;
 }

@@ -688,7 +688,11 @@ export class Workspace extends EventTarget {
   }
 
   async #command(name, args) {
-    return this.#request(name, args).promise.catch(explained);
+    try {
+      return await this.#request(name, args).promise;
+    } catch (error) {
+      return explained(error);
+    }
   }
 
   /** What crosses, if that is plain data and no more than the page may give with this command. */

@@ -98,7 +98,7 @@ const INSTEAD = {
 /** What to do about a function where none can stand: most are meant for another place, or for another library. */
 function ofFunction(message) {
   const command = Object.keys(MEMBERS).find((command) => message.startsWith(`${command}.`));
-  const [name] = /^\w+/.exec(message.slice((command ?? "").length + 1)) ?? [];
+  const [, name] = /^(?:config\.)?(\w+)/.exec(message.slice((command ?? "").length + 1)) ?? [];
   if (!command || !name) return undefined;
   if (MEMBERS[command].includes(name) && !Object.hasOwn(WAYS, name)) return `Give ${name} as plain data: a function cannot be stored.`;
   return hintFor({ message: `${command} does not know "${name}"` });

@@ -38,6 +38,7 @@ test("a function where none can stand: what was meant by it", () => {
     "sendMessage.stopWhen": "It is a member of startAgent's configuration: maxTurns.", "sendMessage.onFinish": "listen to agent:session-completed.",
     "sendMessage.tools.a.execute": "tools.register gives the agent its tools.", "sendMessage.system": 'Write "instructions".',
     "sessions.launch.onStart": "It knows: id, displayName", "sendMessage.instructions": "Give instructions as plain data: a function cannot be stored.",
+    "sessions.configure.config.instructions": "Give instructions as plain data: a function cannot be stored.",
   })) assert.ok(of(path).startsWith(hint), `${path}: ${of(path)}`);
   assert.equal(of("result.then"), undefined);
 });

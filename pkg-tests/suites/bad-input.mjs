@@ -285,7 +285,7 @@ function strays(test) {
       "system of a message": ["invalid_config", 'Write "instructions"'], "maxSteps of a message": ["invalid_config", "It is a member of startAgent's configuration: maxTurns"],
       "function of a message": ["invalid_arguments", "It is a member of startAgent's configuration: maxTurns"], "tools of a message": ["invalid_arguments", "tools.register gives the agent its tools"],
       "function of a session": ["invalid_arguments", "Give instructions as plain data: a function cannot be stored"], compact: ["invalid_arguments", 'Write "sessionId"'],
-      operator: ["invalid_config", 'Write "subject"'], models: ["invalid_config", 'Write "context"'],
+      operator: ["invalid_arguments", 'Write "subject"'], models: ["invalid_config", 'Write "context"'],
       command: ["unknown_command", 'Write "send_agent_message"'], "command of the package": ["unknown_command", 'Write "send_agent_message"'],
       export: ["invalid_arguments", 'Write "format"'], fork: ["invalid_config", "startAgent was given no providers by names"],
     });

@@ -51,6 +51,12 @@ pub fn sums_up(page: &Desk) -> bool {
     !page.models.is_empty() && page.asked.to_string().contains("You sum up a conversation")
 }
 
+/// Of each summary, whether it was told that it has no room for the oldest part.
+fn left_out(page: &Desk) -> Vec<bool> {
+    let begins = |told: &&Value| told["kind"] == "compaction" && told["phase"] == "start";
+    page.events.iter().map(|(_, told)| told).filter(begins).map(|told| told["leftOut"] == true).collect()
+}
+
 /// Sends a message and answers it, and what is asked for before it.
 pub fn say(page: &mut Desk, text: &str, answer: &str) -> usize {
     page.must("sendMessage", json!({ "text": text }));
@@ -247,9 +253,7 @@ fn a_request_that_is_refused_as_too_long_is_asked_again_with_less() {
     assert_eq!(history(&mut page).last().unwrap()["status"], "complete");
     let phases: Vec<String> = notices(&page).into_iter().map(|(phase, _)| phase).collect();
     assert_eq!(phases, ["start", "failed", "start", "end"]);
-    let starts = page.events.iter().filter(|(_, told)| told["phase"] == "start");
-    let left_out: Vec<bool> = starts.map(|(_, told)| told["leftOut"] == true).collect();
-    assert_eq!(left_out, [false, true]);
+    assert_eq!(left_out(&page), [true, true]);
     holds(&mut page);
 }
 
@@ -418,6 +422,7 @@ fn a_low_threshold_does_not_have_each_message_summed_up() {
     let summaries: usize = (0..12).map(|n| say(&mut page, &format!("more {n}"), &long("answer", 150))).sum();
     // A fifth of the window has room for seven such answers, and half of it stays.
     assert!((1..=4).contains(&summaries), "{summaries}");
+    assert_eq!(left_out(&page), vec![false; summaries]);
     holds(&mut page);
 }
 

@@ -54,7 +54,7 @@ const LATER: [(&str, usize); 34] = [
     ("lodger/offline", 7_420),
     ("lodger/prompt-api", 3_840),
     ("lodger/rollup", 740),
-    ("lodger/testing", 860),
+    ("lodger/testing", 1_020),
     ("lodger/wllama", 4_120),
 ];
 
