@@ -8,7 +8,7 @@
 // A goal that is missed is a failure. A goal in milliseconds is of a machine on which the yardstick takes `YARD` ms: the same machine
 // runs at half its speed an hour later. A page without Lodger reads, parses and writes rows beside each sample; what a goal is about is
 // divided by how much longer that takes. The report has the times as they were.
-//   node bench/year.mjs [--package DIR|TGZ] [--runs 36500] [--samples 5] [--json FILE]
+//   node bench/year.mjs [--package DIR|TGZ] [--runs 36500] [--samples 9] [--json FILE]
 // CPU is the main thread's, by the browser's own counter (`ThreadTime` of Performance.getMetrics in thread ticks).
 import crypto from "node:crypto";
 import fs from "node:fs/promises";
@@ -21,7 +21,7 @@ import { site } from "../lib/site.mjs";
 import { judged, median, reportGoals } from "./figures.mjs";
 import { standIn } from "./standin.mjs";
 
-const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "36500" }, samples: { type: "string", default: "5" },
+const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "36500" }, samples: { type: "string", default: "9" },
   json: { type: "string", default: path.join(WORK, "year.json") } } });
 const RUNS = Number(values.runs);
 const SAMPLES = Number(values.samples);
