@@ -68,14 +68,17 @@ pub(in crate::harness) struct Memories {
     asked: Named<bool>,
     /// Damage was told of.
     told: bool,
-    /// Something was stored, and its loss can be seen from then on.
-    marked: bool,
 }
 
 impl Memories {
     /// Whether a run has to wait until it knows what it is told. `None`: it has not asked.
     pub fn waits(&self, run: &str) -> Option<bool> {
         self.asked.get(run).map(|knows| !knows)
+    }
+
+    /// Whether an exchange under way stores something.
+    pub fn stores(&self, id: u64) -> bool {
+        self.under_way.as_ref().is_some_and(|(under_way, job)| *under_way == id && job.done.is_some())
     }
 
     /// A run has begun to work, or what it was told with was summed up.
@@ -246,9 +249,6 @@ impl Memories {
                 let Some(book) = self.book(&job) else { return };
                 if let Some((done, news)) = done {
                     book.take(&news);
-                    if !std::mem::replace(&mut self.marked, true) {
-                        core.outbox.act(Action::Mark);
-                    }
                     self.over(core, job, Ok(done));
                     return self.begin(core);
                 }

@@ -253,7 +253,12 @@ impl Harness {
             Input::Account { read, result } => {
                 self.holding.account_read(&mut self.core, &mut self.runner, &mut self.reads, read, result)
             }
-            Input::Exchanged { id, result } => self.runner.memories.exchanged(&mut self.core, id, result),
+            Input::Exchanged { id, result } => {
+                if result.is_ok() && self.runner.memories.stores(id) {
+                    self.mark();
+                }
+                self.runner.memories.exchanged(&mut self.core, id, result);
+            }
             Input::Vault { name, held } => {
                 if held {
                     self.mark();
