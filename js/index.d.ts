@@ -1239,6 +1239,7 @@ export interface SessionEvent {
   at: number;
   type: string;
   runId?: string;
+  /** SHA-256 of the chain up to it: 43 characters of base64, before format 5 64 hexadecimal digits. */
   hash: string;
   [field: string]: unknown;
 }

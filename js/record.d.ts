@@ -176,6 +176,7 @@ export interface ShortPrompt {
   task?: string;
   tail?: string;
   hash?: string;
+  v?: number;
 }
 
 /** In short, as a journal has it: what the end of a run leaves: its receipts, its run, its handoff and an event. */

@@ -230,15 +230,15 @@ function replays(test) {
       const copy = await s.replay(await s.export("docs-2"));
       // A journal that somebody has written: its hashes are right, and nobody has decided so.
       const text = await file.text();
-      const sha = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((b) => b.toString(16).padStart(2, "0")).join("");
+      const hash = async (text) => btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))))).slice(0, 43);
       let before = "";
       const forged = [];
       for (const line of text.trimEnd().split("\n")) {
         if (!line.startsWith('{"row"')) { forged.push(line); continue; }
         const [, row, entry] = /^\{"row":(.*?),"entry":(.*),"contentHash":/.exec(line);
         const content = entry.replace('"outcome":"completed"', '"outcome":"failed"');
-        const contentHash = await sha(content);
-        before = await sha(`${before}\n${row}\n${contentHash}`);
+        const contentHash = await hash(content);
+        before = await hash(`${before}\n${row}\n${contentHash}`);
         forged.push(`{"row":${row},"entry":${content},"contentHash":"${contentHash}","hash":"${before}"}`);
       }
       const other = await s.replay(new Blob([forged.join("\n")]));
@@ -373,28 +373,30 @@ export function made(on) {
     const { page } = await workedOn(t, host);
     const seen = await page.evaluate(async () => {
       const lines = (await (await s.export("docs")).text()).trimEnd().split("\n");
-      const sha = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((b) => b.toString(16).padStart(2, "0")).join("");
+      const bytes = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))];
+      const hash = async (text) => btoa(String.fromCharCode(...await bytes(text))).slice(0, 43);
+      const sum = async (text) => (await bytes(text)).map((byte) => byte.toString(16).padStart(2, "0")).join("");
       // A forger without the key leaves the signature of the head out, and can make every hash anew.
       const forged = async (what, change, mac = (mac) => mac, session = "docs") => {
         let before = "";
         let count = 0;
         const rows = [];
         for (const line of lines) {
-          const [, row, entry, signature = ""] = /^\{"row":(.*?),"entry":(.*),"contentHash":"\w*","hash":"\w*"(,"mac":"[^"]*")?\}$/.exec(line) ?? [];
+          const [, row, entry, signature = ""] = /^\{"row":(.*?),"entry":(.*),"contentHash":"[^"]*","hash":"[^"]*"(,"mac":"[^"]*")?\}$/.exec(line) ?? [];
           if (!row) continue;
           const content = entry.includes(what) ? change(entry) : entry;
-          const contentHash = await sha(content);
+          const contentHash = await hash(content);
           count += Number(content !== entry || mac(signature) !== signature);
-          before = await sha(`${before}\n${row}\n${contentHash}`);
+          before = await hash(`${before}\n${row}\n${contentHash}`);
           rows.push(`{"row":${row},"entry":${content},"contentHash":"${contentHash}","hash":"${before}"${mac(signature)}}`);
         }
-        const { hash } = JSON.parse(lines[0]).head;
+        const last = JSON.parse(lines[0]).head.hash;
         const first = lines[0].replace('"session":"docs"', `"session":${JSON.stringify(session)}`);
         count += Number(first !== lines[0]);
-        const file = [first.replace(hash, before).replace(/"signatures":\[.*?\]/, '"signatures":[]'), ...rows];
-        let sum = "";
-        for (const line of file) sum = await sha(`${sum}\n${line}`);
-        const end = JSON.stringify({ end: { ...JSON.parse(lines.at(-1)).end, hash: sum } });
+        const file = [first.replace(last, before).replace(/"signatures":\[.*?\]/, '"signatures":[]'), ...rows];
+        let all = "";
+        for (const line of file) all = await sum(`${all}\n${line}`);
+        const end = JSON.stringify({ end: { ...JSON.parse(lines.at(-1)).end, hash: all } });
         return { count, file: new Blob([[...file, ...lines.filter((line) => /^\{"(file|bytes)"/.test(line)), end].join("\n")]) };
       };
       const end = '"what":"end"';

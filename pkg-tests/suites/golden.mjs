@@ -2,7 +2,7 @@
 // goes on with all that was under way. `LODGER_GOLDEN=NAME` writes eight, as this package leaves them in this browser.
 // `NAME-over` has weeks that are over, `NAME-tools` tools and people, `NAME-trouble` failures, queue and bench. `NAME-kept` has
 // what was cleared, archived or lost. `NAME-turned` has settings of sessions and messages, versions that are the conversation again,
-// and messages that were removed. `NAME-long` is longer than its model's window. In `NAME-served` a provider has searched. `NAME-open` is of a page that died at work.
+// and messages that were removed. `NAME-long` is longer than its model's window. In `NAME-served` a provider has searched. `NAME-memories` has those of an account too. `NAME-open` is of a page that died at work.
 //
 // Whatever a page was at when it died is raw rows in the file: another page reads them, and opens them only then. A key that
 // signs cannot be taken out of a browser, so what it has signed is `unverifiable` afterwards.
@@ -13,6 +13,8 @@ import { dump, goldens, read, restore, write } from "../lib/golden.mjs";
 /** Who writes the databases, and with the page tools or without. */
 const WRITERS = { over: [over, true], tools: [tools, false], trouble: [trouble, false], kept: [kept, true], turned: [turned, false], long: [long, false], served: [served, false], memories: [memories, false], open: [open, false] };
 const DATABASE = "lodger:golden";
+/** What all workspaces of an origin share. A file has it where there was one. */
+const ACCOUNT = "lodger-account";
 
 export default function (test) {
   const name = process.env.LODGER_GOLDEN;
@@ -22,19 +24,21 @@ export default function (test) {
         const under = await written(t, work, pageTools);
         const page = await tab(t);
         const database = await page.evaluate(dump, DATABASE);
+        const account = await page.evaluate(async (name) => (await indexedDB.databases()).some((one) => one.name === name), ACCOUNT) ? await page.evaluate(dump, ACCOUNT) : undefined;
         const first = await page.evaluate(([pageTools]) => opened(pageTools).then(show), [pageTools]);
         await page.evaluate((then) => until(() => Date.now() > then), Date.now());
         const shown = alike(first, await page.evaluate(() => show()));
-        write(`${name}-${what}`, { pageTools, under, shown, ...database });
+        write(`${name}-${what}`, { pageTools, under, shown, ...(account && { account }), ...database });
       });
     }
     return;
   }
   for (const { name } of goldens()) {
     test(`${name} opens, shows what it showed, replays and goes on`, async (t) => {
-      const { shown, under = {}, pageTools = true, ...database } = read(name);
+      const { shown, under = {}, pageTools = true, account, ...database } = read(name);
       const page = await tab(t);
       await page.evaluate(restore, [DATABASE, database]);
+      if (account) await page.evaluate(restore, [ACCOUNT, account]);
       await page.evaluate(([pageTools]) => opened(pageTools), [pageTools]);
       if (under.hers) await page.evaluate(() => swept());
       // Members may be added; what was there stays.
@@ -45,6 +49,7 @@ export default function (test) {
       const went = await page.evaluate((under) => goOn(under), under);
       for (const [what, outcome] of Object.entries(went.outcomes)) assert.equal(outcome, "completed", what);
       assert.deepEqual(went.refused, under.hers ? { hers: "permission_denied", gone: "session_not_found" } : {});
+      assert.equal(went.task, under.task && "interrupted", "a page that goes away takes its task along");
       includes(went.pages, shown.pages, "pages");
       for (const [id, history] of Object.entries(shown.histories)) {
         const ids = went.histories[id].map((message) => message.id);
@@ -245,6 +250,7 @@ async function show() {
     handoffs: await each((id) => s.handoffs(id)),
     pages: await ws.pages.tree(),
     trash: await ws.pages.trash(),
+    memories: [...await ws.memory.list(), ...await ws.memory.list({ scope: "account" })],
     keys: await ws.keys.list(),
     ...((await ws.pages.tree()).length && { versions: await ws.pages.versions("stock") }),
     ...(file && !file.gone && { file: await (await ws.file(file.fileId)).text() }),
@@ -464,6 +470,7 @@ async function served() {
 async function memories() {
   await ws.configureAgent({ memory: true });
   await ws.memory.add({ text: "Lives in Oslo.", tags: ["place"], importance: 0.9 });
+  await ws.memory.add({ text: "Is called Ada.", scope: "account" });
   await run("default", "Where do I live?");
   const kinds = (await ws.sessions.journal("default", { limit: 1_000 })).map(({ type }) => type);
   if (!kinds.includes("reminded")) throw new Error("nothing was reminded");
@@ -501,13 +508,15 @@ async function open() {
   // Drafts are written past the commits.
   await until(async () => { const drafts = (await T.dump("golden")).drafts.map(([[session]]) => session); return ["default", "team"].every((id) => drafts.includes(id)); });
   await s.remove("gone");
-  return { runs, queued, after, requestId, toolCallId, hers: { subject: "ada", issuer: "https://id.example" } };
+  T.settle(() => s.runOnce(hold));
+  const { detail: { runId: task } } = await rec.seen(({ type, detail }) => type === "agent:message-chunk" && detail.sessionId.startsWith("once_"));
+  return { task, runs, queued, after, requestId, toolCallId, hers: { subject: "ada", issuer: "https://id.example" } };
 }
 
 // ------------------------------------------------------------ in the page: going on
 
 /** Goes on with all that was under way, and then with each session. */
-async function goOn({ runs = {}, queued = [], after, requestId, toolCallId, hers }) {
+async function goOn({ task, runs = {}, queued = [], after, requestId, toolCallId, hers }) {
   const s = ws.sessions;
   patient = false;
   await begin();
@@ -539,5 +548,5 @@ async function goOn({ runs = {}, queued = [], after, requestId, toolCallId, hers
     await ends(`${id}, once more`, (await s.prompt(id, "And now?")).runId);
   }
   const ids = (await s.list({ withVerification: true })).map(({ session }) => session.id);
-  return T.plain({ outcomes, refused, pages: await ws.pages.tree(), histories: Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await ws.history({ sessionId: id })]))) });
+  return T.plain({ outcomes, refused, task: task && (await ws.wait(task)).outcome, pages: await ws.pages.tree(), histories: Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await ws.history({ sessionId: id })]))) });
 }

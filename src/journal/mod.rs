@@ -35,4 +35,5 @@ pub use words::{
 
 /// The version of the entries' format. A row with a higher one was written by a newer package. Those of version 1 have no
 /// short records. Of version 2, the end of a run stands for one receipt more, and answers name no version of a page. Those of version 3 have no summaries.
-pub const FORMAT: u64 = 4;
+/// Those of version 4 have their hashes in hexadecimal digits.
+pub const FORMAT: u64 = 5;

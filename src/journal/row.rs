@@ -10,12 +10,16 @@ use super::{Entry, FORMAT};
 use crate::error::ErrorInfo;
 use crate::json::{self, Reader, json};
 use crate::object::Object;
+use crate::ports::marks::push_base64;
 use crate::ports::{Millis, signed_row};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The first format whose rows have marks of text from outside.
 const MARKED: u64 = 2;
+
+/// The first format whose rows write their hashes in base64. In hexadecimal digits they take half as much again.
+const IN_BASE64: u64 = 5;
 
 /// The hash before the first row.
 pub const GENESIS: &str = "";
@@ -68,8 +72,8 @@ impl Row {
     pub fn new(header: &Header, entry: &Entry, previous: &str) -> Row {
         let header = header.text();
         let content = json(&entry.to_json());
-        let content_hash = sha256(&[&content]);
-        let hash = sha256(&[previous, "\n", &header, "\n", &content_hash]);
+        let content_hash = hashed(&[&content]);
+        let hash = hashed(&[previous, "\n", &header, "\n", &content_hash]);
         Row { header, content: Some(content), content_hash, hash, signature: None }
     }
 
@@ -131,14 +135,16 @@ impl Row {
         else {
             return None;
         };
-        let content_hash = if content.is_empty() { erased.into() } else { sha256(&[content]) };
         let mut row = Row {
             header: header.into(),
             content: (!content.is_empty()).then(|| content.into()),
-            content_hash,
+            content_hash: erased.into(),
             hash: String::new(),
             signature: signature.map(Into::into),
         };
+        if !content.is_empty() {
+            row.content_hash = row.hash_of(&[content]);
+        }
         row.hash = row.hash_after(previous);
         Some(row)
     }
@@ -192,12 +198,23 @@ impl Row {
 
     /// Whether its content is what its hash says, unless that was erased.
     pub fn has_its_content(&self) -> bool {
-        self.content.as_ref().is_none_or(|content| sha256(&[content]) == self.content_hash)
+        self.content.as_ref().is_none_or(|content| self.hash_of(&[content]) == self.content_hash)
     }
 
     /// The hash that it should have after the row with the hash `previous`.
     pub fn hash_after(&self, previous: &str) -> String {
-        sha256(&[previous, "\n", &self.header, "\n", &self.content_hash])
+        self.hash_of(&[previous, "\n", &self.header, "\n", &self.content_hash])
+    }
+
+    /// A hash as this row's format writes it.
+    fn hash_of(&self, parts: &[&str]) -> String {
+        // Of a header the format is the last member. It is read without the others, because each row of a start comes by here.
+        let header = self.header.as_bytes().strip_suffix(b"}").unwrap_or_default();
+        let digits = header.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let (name, version) = self.header.split_at_checked(header.len() - digits).unwrap_or_default();
+        let version = version.strip_suffix('}').filter(|_| name.ends_with("\"v\":"));
+        let version = version.and_then(|version| version.parse::<u64>().ok());
+        if version >= Some(IN_BASE64) { hashed(parts) } else { sha256(parts) }
     }
 
     /// Whether this row's hashes are right and it comes after the row with the hash `previous`.
@@ -253,12 +270,24 @@ impl Row {
     }
 }
 
+/// A hash as the rows of today have it: in base64, without the last sign, which says nothing.
+fn hashed(parts: &[&str]) -> String {
+    let mut text = String::with_capacity(44);
+    push_base64(&mut text, &digest(parts));
+    text.truncate(43);
+    text
+}
+
 pub(crate) fn sha256(parts: &[&str]) -> String {
+    hex(&digest(parts))
+}
+
+fn digest(parts: &[&str]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update(part.as_bytes());
     }
-    hex(&hasher.finalize())
+    hasher.finalize().into()
 }
 
 /// Bytes in hexadecimal digits.

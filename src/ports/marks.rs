@@ -76,7 +76,8 @@ pub fn fill(text: &str, bytes: impl Fn(&str) -> Option<Vec<u8>>) -> Option<Strin
     Some(filled)
 }
 
-fn push_base64(out: &mut String, bytes: &[u8]) {
+/// Writes bytes in base64, with padding.
+pub(crate) fn push_base64(out: &mut String, bytes: &[u8]) {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for chunk in bytes.chunks(3) {
         let byte = |n: usize| u32::from(chunk.get(n).copied().unwrap_or_default());

@@ -667,10 +667,10 @@ impl Session {
         if !is_short(what.known()) && is_short(owed(&self.keeping)) {
             self.owe_rest(0);
         }
-        // The end of a run may be in an older form.
+        // What is short may be in an older form.
         if let Some((_, kind, owed)) = self.keeping.owed.front()
             && Some(*kind) == what.known()
-            && (owed == record || *kind == RecordKind::End)
+            && (owed == record || is_short(what.known()))
         {
             self.keeping.owed.pop_front();
         }

@@ -14,25 +14,27 @@ use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::session::dates;
-use crate::session::lifecycle::{Finish, told_of_end};
+use crate::session::lifecycle::{Finish, policy_of, told_of_end};
 use crate::session::operator::Operator;
 use serde_json::Value;
 
 /// What it has of a session's record: by its name here, and there.
-const NAMES: [(&str, &str); 9] = [
+const NAMES: [(&str, &str); 8] = [
     ("session", "id"),
     ("operator", "operator_subject"),
     ("issuer", "operator_issuer"),
     ("project", "project_id"),
     ("provider", "provider_id"),
     ("model", "model_id"),
-    ("policy", "policy_envelope_id"),
     ("profile", "auth_profile_id"),
     ("identity", "auth_identity_hash"),
 ];
 
 /// The form of what the end of a run leaves: the format since when it is so. Those of before name none.
 const FORM: u64 = 3;
+
+/// The form of both where the policy goes without saying, because it is the session's own. Where it is another, it is said.
+const UNSAID: u64 = 5;
 
 /// How many digits of a prompt's hash are kept.
 const HASH: usize = 16;
@@ -78,12 +80,23 @@ pub(in crate::session) struct Ended<'a> {
     pub on: Option<&'a str>,
 }
 
-/// What all short records have: the session, when, and the task, which was begun at `since`.
-fn begun(record: &Record, at: Millis, since: Millis, task: Option<&str>) -> Object {
+/// What all short records have: the session, when, and the task, which was begun at `since`. `form`: the form where the
+/// policy is said, `None` where that has none. `says`: it is said in any case, as before format 5.
+fn begun(
+    record: &Record,
+    (form, says): (Option<u64>, bool),
+    at: Millis,
+    since: Millis,
+    task: Option<&str>,
+) -> Object {
     let mut said = Object::new();
     for (short, name) in NAMES {
         said.maybe_text(short, record.text(name));
     }
+    let policy = record.text("policy_envelope_id");
+    let unsaid = !says && policy == Some(&policy_of(record.id()));
+    said.maybe_text("policy", policy.filter(|_| !unsaid));
+    said.maybe("v", if unsaid { Some(UNSAID) } else { form }.map(Value::from));
     said.number("at", at);
     match task.and_then(|task| Some(tail(task.strip_prefix(&stem(record.id(), since))?))) {
         Some(Some(tail)) => said.text("tail", tail),
@@ -104,8 +117,13 @@ fn tail(rest: &str) -> Option<&str> {
 
 /// The event that a prompt has come, in short. `None`: it is another event.
 pub(in crate::session) fn of_prompt(record: &Record, event: &Event) -> Option<Value> {
+    prompt_in(record, event, false)
+}
+
+/// The same; `says`: also of its own policy.
+fn prompt_in(record: &Record, event: &Event, says: bool) -> Option<Value> {
     let at = event.text("created_at").and_then(dates::parse).filter(|_| event.is("prompt_received"))?;
-    let said = begun(record, at, at, event.text("task_id")).done();
+    let said = begun(record, (None, says), at, at, event.text("task_id")).done();
     let hash = event.0.get("metadata")?.get("prompt_hash")?.as_str();
     let hash = hash.filter(|hash| hash_in(&said) != Some(hash));
     Some(Object::new().all(said.clone()).maybe_text("hash", hash).done())
@@ -118,13 +136,16 @@ fn hash_in(said: &Value) -> Option<&str> {
 
 /// What the end of a run leaves, in short; `None`: nothing can be made of it.
 pub(in crate::session) fn of_end(record: &Record, end: &Ended<'_>) -> Option<Value> {
-    let mut said = begun(record, end.at, end.started, record.text("active_task_id"));
+    end_in(record, end, end.granted.is_some())
+}
+
+/// The same; `says`: also of its own policy.
+fn end_in(record: &Record, end: &Ended<'_>, says: bool) -> Option<Value> {
+    let form = end.granted.is_none().then_some(FORM);
+    let mut said = begun(record, (form, says), end.at, end.started, record.text("active_task_id"));
     said.number("started", end.started).number("turns", end.turns).number("answers", end.answers);
     said.number("tokens", end.tokens).number("limit", end.limit);
-    match end.granted {
-        None => _ = said.number("v", FORM),
-        Some(granted) => _ = said.maybe("granted", granted.then_some(Value::Bool(true))),
-    }
+    said.maybe("granted", (end.granted == Some(true)).then_some(Value::Bool(true)));
     said.maybe_text("status", Some(end.status).filter(|status| *status != "completed"));
     said.maybe_text("interrupted", end.interrupted).maybe_text("code", end.code);
     said.maybe_text("detail", end.detail).maybe_text("previous", end.previous);
@@ -173,7 +194,7 @@ impl<'a> Short<'a> {
     /// The short form of the event that it stands for.
     fn prompted_again(&self) -> Option<Value> {
         let event = Event::read(&self.event().ok()?).ok()?;
-        of_prompt(&self.session(false).ok()?, &event)
+        prompt_in(&self.session(false).ok()?, &event, self.says_policy())
     }
 
     /// The short form of the end that it stands for.
@@ -206,7 +227,7 @@ impl<'a> Short<'a> {
             previous: self.text("previous"),
             on: self.text("on"),
         };
-        of_end(&Record::read(&record).ok()?, &ended)
+        end_in(&Record::read(&record).ok()?, &ended, self.says_policy())
     }
 
     /// The end of a run in the form of before format 3. `granted`: whether it had tools. `None`: it is no end.
@@ -216,6 +237,7 @@ impl<'a> Short<'a> {
         for (name, member) in members.filter(|(name, _)| !matches!(name.as_str(), "v" | "self")) {
             older.value(name, member.clone());
         }
+        older.maybe_text("policy", self.policy().as_deref());
         older.maybe("granted", granted.then_some(Value::Bool(true)));
         with_hash(older.done(), self.run)
     }
@@ -223,6 +245,19 @@ impl<'a> Short<'a> {
     /// Whether the run had tools, where a receipt says that.
     fn granted(&self) -> Option<bool> {
         self.number("v").is_none().then(|| self.said.get("granted") == Some(&Value::Bool(true)))
+    }
+
+    /// Whether it says its policy, if there is one.
+    fn says_policy(&self) -> bool {
+        self.number("v") < Some(UNSAID)
+    }
+
+    fn policy(&self) -> Option<String> {
+        if self.says_policy() {
+            self.text("policy").map(Into::into)
+        } else {
+            self.text("session").map(policy_of)
+        }
     }
 
     fn text(&self, name: &str) -> Option<&'a str> {
@@ -314,6 +349,7 @@ impl<'a> Short<'a> {
         for (short, name) in NAMES {
             record.maybe_text(name, self.text(short));
         }
+        record.maybe_text("policy_envelope_id", self.policy().as_deref());
         record.maybe_text("provider_id", self.text("on").filter(|_| runs));
         record.text("status", "starting").text("updated_at", &dates::utc(self.count("at")));
         Record::read(&record.done())

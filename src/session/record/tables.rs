@@ -168,6 +168,7 @@ pub(super) const PROMPT: Shape = Shape {
         Member("task", Text, ABSENT),
         Member("tail", Name, ABSENT),
         Member("hash", Text, ABSENT),
+        Member("v", Count(5), ABSENT),
     ],
 };
 

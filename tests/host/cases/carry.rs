@@ -1,6 +1,7 @@
 //! Sessions in files, case by case: what is exported comes in again whole or not at all, and is run again.
 
 use crate::support::desk::{Answered, Desk, whole_before};
+use crate::support::rows;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
@@ -465,10 +466,9 @@ fn hostile_files_are_clear_errors() {
 fn rehashed(file: &str) -> String {
     let row = file.lines().nth(1).unwrap();
     let text = Row::from_line(row).unwrap().to_text();
-    let mut lines: Vec<String> = text.lines().map(Into::into).collect();
-    lines[0] = lines[0].replace(&format!("\"v\":{FORMAT}"), &format!("\"v\":{}", FORMAT + 1));
-    lines[3] = hex(&Sha256::digest(format!("\n{}\n{}", lines[0], lines[2])));
-    file.replacen(row, &Row::from_text(&lines.join("\n")).unwrap().to_line(), 1)
+    let lines: Vec<&str> = text.lines().collect();
+    let newer = lines[0].replace(&format!("\"v\":{FORMAT}"), &format!("\"v\":{}", FORMAT + 1));
+    file.replacen(row, &rows::row(&newer, lines[1], GENESIS).to_line(), 1)
 }
 
 #[test]
@@ -1146,11 +1146,10 @@ fn what_a_person_has_always_allowed_is_not_allowed_to_a_copy() {
 /// A line with other content, and the hash that the row before it has.
 fn with_content(line: &str, content: &str, before: &str) -> Row {
     let text = Row::from_line(line).unwrap().stored();
-    let mut lines: Vec<&str> = text.split('\n').collect();
-    let content_hash = hex(&Sha256::digest(content));
-    let hash = hex(&Sha256::digest(format!("{before}\n{}\n{content_hash}", lines[0])));
-    lines.splice(1..4, [content, &content_hash, &hash]);
-    Row::from_text(&lines.join("\n")).unwrap()
+    let mut lines = text.split('\n');
+    let row = rows::row(lines.next().unwrap(), content, before);
+    let signature = lines.nth(3).map(|signature| format!("\n{signature}"));
+    Row::from_text(&[row.to_text(), signature.unwrap_or_default()].concat()).unwrap()
 }
 
 /// The same file, whose rows say something else in the letters that `change` gives; signatures of rows stay, the head's
@@ -1187,7 +1186,7 @@ fn assembled(text: &str, id: &str, rows: &[String]) -> String {
 /// The same file as an earlier version has written it: each record in a row of its own, in the format of before.
 fn as_before(text: &str) -> String {
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    let (mut rows, mut before): (Vec<String>, _) = (Vec::new(), GENESIS.to_owned());
+    let (mut texts, mut before): (Vec<String>, _) = (Vec::new(), GENESIS.to_owned());
     for line in text.lines().filter(|line| line.starts_with("{\"row\"")) {
         let said: Value = serde_json::from_str(line).unwrap();
         let (header, entry) = Row::from_line(line).unwrap().read().unwrap();
@@ -1202,14 +1201,13 @@ fn as_before(text: &str) -> String {
         };
         for entry in entries {
             let mut header = said["row"].clone();
-            (header["seq"], header["v"]) = ((rows.len() + 1).into(), 1.into());
-            let (content, sum) = (entry.to_string(), hex(&Sha256::digest(entry.to_string())));
-            let hash = hex(&Sha256::digest(format!("{before}\n{header}\n{sum}")));
-            rows.push(format!("{header}\n{content}\n{sum}\n{hash}"));
-            before = hash;
+            (header["seq"], header["v"]) = ((texts.len() + 1).into(), 1.into());
+            let row = rows::row(&header.to_string(), &entry.to_string(), &before);
+            before = row.hash().into();
+            texts.push(row.to_text());
         }
     }
-    assembled(text, first["session"].as_str().unwrap(), &rows)
+    assembled(text, first["session"].as_str().unwrap(), &texts)
 }
 
 /// A receipt with the hash that it must have.
@@ -1445,7 +1443,13 @@ fn records_in_short_that_nobody_here_has_made_are_refused_with_all_that_comes_wi
         ("another provider", "end", put("on", json!("other")), lead),
         ("an older form", "end", drops("v"), lead),
         ("tools", "end", put("granted", json!(true)), none),
-        ("a newer form", "end", put("v", json!(4)), none),
+        ("a form that there is not", "end", put("v", json!(4)), lead),
+        ("a newer form", "end", put("v", json!(6)), none),
+        ("its own policy", "end", put("policy", json!("policy_a")), none),
+        ("another policy", "end", put("policy", json!("policy_b")), none),
+        ("the form of before, without a policy", "end", put("v", json!(3)), lead),
+        ("the policy of a prompt", "prompt", put("policy", json!("policy_a")), none),
+        ("a newer form of a prompt", "prompt", put("v", json!(6)), none),
         ("behind nothing", "end", Box::new(move |entry, run| behind(entry, run, zeros())), chain),
         ("a hash less", "end", drops("self"), none),
         ("a member less", "end", drops("tokens"), none),
@@ -1472,9 +1476,15 @@ fn records_in_short_that_nobody_here_has_made_are_refused_with_all_that_comes_wi
             cases.push((name, "end", put(name, text.into()), secret));
         }
         // What the event of a prompt does not have is refused too.
-        for name in ["model", "project", "hash", "issuer", "policy", "profile", "identity"] {
+        for name in ["model", "project", "hash", "issuer", "profile", "identity"] {
             cases.push((name, "prompt", put(name, text.into()), secret));
         }
+        let policy = move |entry: &mut Value, _: &str| {
+            let said = entry["record"].as_object_mut().unwrap();
+            said.remove("v").unwrap();
+            said.insert("policy".into(), text.into());
+        };
+        cases.push(("policy", "prompt", Box::new(policy), secret));
         cases.push(("left", "end", put("left", json!({ "auth_profile_id": text })), secret));
         cases.push(("receipts", "end", put("receipts", json!([text])), secret));
     }

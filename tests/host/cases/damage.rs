@@ -3,12 +3,12 @@
 use crate::support::desk::Desk;
 use crate::support::media::{SAMPLES, given};
 use crate::support::parts::quick;
+use crate::support::rows;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Input, Notice};
 use lodger::journal::FORMAT;
 use lodger::ports::{Commit, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// A disk with sessions of each kind, whose page is lost.
 pub fn disk() -> (MemoryStore, u64) {
@@ -248,9 +248,8 @@ fn a_newer_row_is_no_damage() {
     lines[0] = lines[0].replace(&format!("\"v\":{FORMAT}"), &format!("\"v\":{}", FORMAT + 1));
     let before = store.read(&Read::all(Table::Entries, vec!["default".into()]).within(Some(last - 1), None));
     let before = before[0].1.split('\n').nth(3).unwrap();
-    let digest = Sha256::digest(format!("{before}\n{}\n{}", lines[0], lines[2]));
-    lines[3] = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let writes = vec![Write::Put { table: Table::Entries, key, value: lines.join("\n") }];
+    let newer = rows::row(&lines[0], &lines[1], before).to_text();
+    let writes = vec![Write::Put { table: Table::Entries, key, value: newer }];
     store.commit(&Commit { writes, ..Commit::default() }).unwrap();
     let mut page = Desk::on(store, now + 1_000, "ann");
     assert_eq!(page.fails("startAgent", json!({})).0, Code::NewerVersion);

@@ -3,6 +3,7 @@
 
 use super::carry::{export, import, summed};
 use crate::support::desk::Desk;
+use crate::support::rows;
 use lodger::error::Code;
 use lodger::journal::pack::unpacked;
 use lodger::journal::{GENESIS, Row};
@@ -10,7 +11,6 @@ use lodger::ports::{Commit, Key, MemoryStore, Part, PatternEngine, Read, Table, 
 use lodger::protocol::{Command, Subject};
 use lodger::session::Session;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 const TAMPERED: &str = "stored agent session state has invalid HMAC: docs";
 
@@ -556,10 +556,6 @@ fn an_event_of_ours_with_a_wrong_signature_is_tampered_with() {
     }
 }
 
-fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Somebody who writes to the disk has the answer say something else, and makes anew what needs no key: the chain, and the
 /// head with this behind it. `events`: their signatures are taken out too.
 fn forge(page: &mut Desk, id: &str, head: Option<&str>, events: bool) {
@@ -567,8 +563,8 @@ fn forge(page: &mut Desk, id: &str, head: Option<&str>, events: bool) {
     for (key, text) in page.store.read(&Read::all(Table::Entries, vec![id.into()])) {
         let mut lines: Vec<String> = text.lines().map(Into::into).collect();
         lines[1] = lines[1].replace("there", "FORGED");
-        lines[2] = digest(&lines[1]);
-        lines[3] = digest(&[before.as_str(), &lines[0], &lines[2]].join("\n"));
+        let row = rows::row(&lines[0], &lines[1], &before).to_text();
+        lines.splice(..4, row.lines().map(Into::into));
         before.clone_from(&lines[3]);
         lines.truncate(if events { 4 } else { 5 });
         rows.push(lines.join("\n"));

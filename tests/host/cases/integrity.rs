@@ -1,12 +1,12 @@
 //! What somebody has changed in the database, row by row, is seen, and believed by nothing.
 
 use crate::support::desk::Desk;
+use crate::support::rows;
 use lodger::error::Code;
 use lodger::harness::Input;
 use lodger::journal::Row;
 use lodger::ports::{Commit, Key, Part, Read, Table, Write};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 fn worked() -> Desk {
     let mut page = Desk::started("ann");
@@ -463,7 +463,7 @@ fn forged(row: &str, from: &str, to: &str) -> String {
     let mut lines: Vec<String> = row.lines().map(Into::into).collect();
     assert!(lines[1].contains(from), "{from} in {row}");
     lines[1] = lines[1].replace(from, to);
-    lines[2] = Sha256::digest(&lines[1]).iter().map(|byte| format!("{byte:02x}")).collect();
+    lines[2] = rows::hash(&lines[1]);
     lines.join("\n")
 }
 

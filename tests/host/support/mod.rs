@@ -12,6 +12,7 @@ pub mod ollama_rules;
 pub mod openai_responses_rules;
 pub mod openai_rules;
 pub mod parts;
+pub mod rows;
 pub mod script;
 pub mod servers;
 pub mod shapes;
