@@ -407,6 +407,8 @@ export interface Snapshot {
    * What waits for its turn; empty while no agent runs. Where no run works, it is held: `queue.release()`, or send something.
    */
   queue: readonly QueuedMessage[];
+  /** True: the run waits for the network, and goes on by itself when it is back. */
+  offline?: boolean;
   /** Why it has failed. */
   error?: ErrorInfo;
   /** How much of the model's window the conversation has, as far as that is known. */

@@ -119,9 +119,9 @@ export class SessionView extends Store {
   }
 
   make() {
-    const { status, error, context, permissions = EMPTY, queue = EMPTY } = this.#state;
+    const { status, offline, error, context, permissions = EMPTY, queue = EMPTY } = this.#state;
     this.#fresh.clear();
-    return { status, messages: this.#messages, permissions, queue, holder: this.#holder, ...(this.#earlier && { earlier: true }), ...(error && { error }), ...(context && { context }) };
+    return { status, messages: this.#messages, permissions, queue, holder: this.#holder, ...(this.#earlier && { earlier: true }), ...(offline && { offline }), ...(error && { error }), ...(context && { context }) };
   }
 
   soon(tell) {

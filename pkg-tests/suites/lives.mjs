@@ -52,6 +52,8 @@ function networks(test) {
       globalThis.ws = await lodger.openWorkspace("life");
       globalThis.rec = T.record(document, ws);
       globalThis.waits = () => rec.events.filter(({ type, detail }) => type === "agent:notice" && detail.kind === "offline").length;
+      globalThis.view = ws.view();
+      view.subscribe(() => {});
       await ws.startAgent({ provider: { ...T.anthropic(base), allowHttp: true } });
       globalThis.run = await ws.sendMessage("Count.");
     }, route.base.replace("127.0.0.1", "model.test"));
@@ -63,8 +65,10 @@ function networks(test) {
     const told = await page.evaluate(() => rec.events.find(({ detail }) => detail.kind === "offline").detail.error);
     assert.match(told.hint, /goes on by itself/);
     assert.deepEqual(await page.evaluate(() => ws.status()), { lifecycle: "Running", is_streaming: true });
+    assert.equal(await page.evaluate(() => view.getSnapshot().offline), true);
     await offline(false);
     assert.equal(await page.evaluate(async () => (await run.result).text), "One two three.");
+    assert.equal(await page.evaluate(() => view.getSnapshot().offline), undefined);
     assert.deepEqual(await page.evaluate(async () => (await ws.history()).map(T.textOf)), ["Count.", "One two three."]);
     await offline(true);
     await page.evaluate(async () => { globalThis.run = await ws.sendMessage("Again."); });

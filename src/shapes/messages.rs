@@ -295,6 +295,8 @@ shapes! {
         permissions: Vec<PermissionRequest>;
         /// What waits for its turn; empty while no agent runs. Where no run works, it is held: `queue.release()`, or send something.
         queue: Vec<QueuedMessage>;
+        /// True: the run waits for the network, and goes on by itself when it is back.
+        offline: Option<bool>;
         /// Why it has failed.
         error: Option<ErrorInfo>;
         /// How much of the model's window the conversation has, as far as that is known.

@@ -295,9 +295,11 @@ impl Calls {
                 },
             },
         };
+        let offline = run.filter(|run| run.ended.is_none() && !run.held && run.awaits_network());
         let questions = self.questions(core, setup, session);
         Object::new()
             .text("status", status)
+            .maybe("offline", offline.map(|_| Value::Bool(true)))
             .maybe("error", error.map(ErrorInfo::to_json))
             .maybe("queue", core.session(session).and_then(session::Session::told_queue))
             .maybe("permissions", (!questions.is_empty()).then(|| questions.into()))

@@ -774,6 +774,11 @@ impl Run {
         delegates.chain(self.summaries.last_mut().map(|summary| &mut summary.run))
     }
 
+    /// Whether it goes on as soon as there is a network, or a run that works for it does.
+    pub fn awaits_network(&self) -> bool {
+        self.parts().iter().any(|part| part.again == Some(Again::Online))
+    }
+
     /// Why the model call has failed that is made again.
     pub fn trouble(&self) -> Option<&ErrorInfo> {
         self.broke.as_ref().map(|broke| &broke.error)

@@ -67,6 +67,7 @@ fn what_fails_before_it_says_anything_is_asked_again() {
     world.breaks(0, trouble(Code::Overloaded));
     assert_eq!(status(&world)["is_streaming"], true);
     wait(&mut world);
+    assert_eq!(world.pages[0].told.state.get("offline"), None);
     world.breaks(0, trouble(Code::Network));
     wait(&mut world);
     world.answers(0, says("here"));
@@ -103,6 +104,7 @@ fn without_a_network_a_run_waits_for_it_with_its_tries_unspent() {
         world.pass(0, 3_600_000);
         assert!(world.pages[0].models.is_empty(), "no clock brings a network");
         assert_eq!(status(&world)["is_streaming"], true);
+        assert_eq!(world.pages[0].told.state["offline"], true);
         world.finds_network(0);
         world.settle(0);
         assert_eq!(world.pages[0].models.len(), 1);
