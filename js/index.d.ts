@@ -598,7 +598,8 @@ export interface AgentConfig {
    * What is remembered from one conversation to the next; default: nothing. With `true` the agent has three tools, under the capability
    * `Memory`: `remember` keeps a fact, `recall` looks facts up, `forget` takes one away, and a person is asked about that. The
    * most relevant ones, at most `limit` (10) and about 2,000 tokens, are told beside the message that begins a run. `scope`:
-   * `workspace` (default), or `account` for all workspaces of the origin. A memory belongs to one operator.
+   * `workspace` (default), or `account` for all workspaces of the origin. A memory belongs to one operator. Where `recall` is denied, or
+   * its capability not held, none is told.
    */
   memory?: boolean | { scope?: MemoryScope; limit?: number };
   /**

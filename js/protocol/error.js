@@ -47,11 +47,22 @@ export const errorInfo = (error) => {
   return { code, message, retryable, ...Object.fromEntries(more) };
 };
 
-/** What to write in place of a name, by its first or its last letters: for what cannot wait for `hints.js`, which knows better. */
+/** What to write in place of a name that begins or ends alike: for what cannot wait for `hints.js`, which knows better. */
 export function nearest(name, known) {
   const given = name.toLowerCase();
-  const near = known.find((other) => other.toLowerCase().startsWith(given.slice(0, 4)) || (given.length > 4 && other.toLowerCase().endsWith(given.slice(-4))));
+  const near =
+    known.find((other) => other.toLowerCase().startsWith(given.slice(0, 4)) || (given.length > 4 && other.toLowerCase().endsWith(given.slice(-4)))) ??
+    known.find((other) => isNear(given, other.toLowerCase()));
   return near ? `Write "${near}". ` : "";
+}
+
+/** Whether two words begin with the same letter and differ in a letter, or in two side by side. */
+function isNear(one, other) {
+  const most = Math.min(one.length, other.length);
+  let [head, tail] = [0, 0];
+  while (head < most && one[head] === other[head]) head++;
+  while (tail < most - head && one.at(-1 - tail) === other.at(-1 - tail)) tail++;
+  return head > 0 && head + tail > 1 && head + tail >= Math.max(one.length, other.length) - 2;
 }
 
 /** Refuses members that are not in `known`, by name; `what` begins the sentence. */

@@ -128,7 +128,10 @@ for (const mode of ["direct", "port"]) {
     await turns();
     await workspace.close();
     assert.equal((await rejection(closed)).code, "workspace_closed");
-    await rejection(Promise.resolve().then(() => workspace.sessions.attach("a", { to: 1 })));
+    for (const [name, meant] of [["frm", "from"], ["form", "from"], ["fromSeq", "from"], ["sginal", "signal"], ["abortSignal", "signal"], ["to", undefined], ["since", undefined]]) {
+      const error = await rejection(Promise.resolve().then(() => workspace.sessions.attach("a", { [name]: 1 })));
+      assert.deepEqual([error.code, error.hint], ["invalid_arguments", `${meant ? `Write "${meant}". ` : ""}It knows: from, signal.`], name);
+    }
   });
 
   test(`"all" is each session that is meant, by itself [${mode}]`, async (t) => {

@@ -1,6 +1,6 @@
 // The packed package: packs it as it would be published, installs it into an empty project, and says where its entries
 // are. Every suite uses this installed copy, so that a file missing from `files` or `exports` fails here.
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -22,6 +22,26 @@ export async function sh(command, args, options = {}) {
 
 /** Runs a script in this directory that builds an app for its users, and ends. */
 export const builds = (cwd, script) => sh(process.execPath, script, { cwd, env: { ...process.env, NODE_ENV: "production" }, timeout: 90_000 });
+
+export const environment = (mode) => ({ ...process.env, NODE_ENV: mode, NEXT_TELEMETRY_DISABLED: "1" });
+
+/** A program that serves an app in this directory until the test is over; gives the address that it prints. */
+export async function served(t, cwd, [command, ...args], mode) {
+  const server = spawn(command, args, { cwd, env: environment(mode), detached: true });
+  // Next works in a child of its own.
+  t.after(() => new Promise((done) => { server.once("exit", done); process.kill(-server.pid, "SIGKILL"); }));
+  let said = "";
+  return new Promise((found, lost) => {
+    const hear = (chunk) => {
+      said += chunk.toString().replace(/\x1b\[[\d;]*m/g, "");
+      const at = /https?:\/\/127\.0\.0\.1:\d+/.exec(said);
+      if (at) found(at[0]);
+    };
+    server.stdout.on("data", hear);
+    server.stderr.on("data", hear);
+    server.once("exit", () => lost(new Error(`it ended: ${said}`)));
+  });
+}
 
 /** Packs (unless it is a .tgz already) and installs; gives `{ dir, tgz, manifest, entry }`. */
 export async function installPackage(source) {

@@ -187,6 +187,16 @@ globalThis.T = {
     db.close();
   },
 
+  /** The file of a session that was launched in another workspace, which has another key. */
+  async elsewhere(id) {
+    const there = await lodger.openWorkspace("elsewhere");
+    await there.startAgent({ provider: { kind: "custom", stream: () => [] } });
+    await there.sessions.launch({ id });
+    const file = await there.sessions.export(id);
+    await there.close();
+    return file;
+  },
+
   /** Tells the test something; resolves with what it answers. */
   tell: async (name, body) => (await fetch(`/signal/${name}`, { method: "POST", body: body === undefined ? "" : JSON.stringify(body) })).json(),
 

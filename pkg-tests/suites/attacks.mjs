@@ -137,6 +137,8 @@ function questions(on) {
 /** What somebody does to the row with the end of a run. Its last line is the signature of the event that it is, and which key has made it. */
 const END = '"what":"end"}';
 const signed = (edit) => [END, `(row) => { const lines = row.split("\\n"); const [digits, key] = lines[4].split(" "); return (${edit})(lines, digits, key).join("\\n"); }`];
+/** The same in a session that came in a file, to whose end it was done here. */
+const inFile = (edit) => [...signed(edit), "a file"];
 const CHANGES = [
   ["a row was changed", "Hi there", '(row) => row.replace("Hi there", "Ho there")'],
   ["an event lost its signature", ...signed("(lines) => lines.slice(0, 4)")],
@@ -144,7 +146,12 @@ const CHANGES = [
   ["an event got an empty signature", ...signed('(lines) => lines.with(4, "")')],
   ["an event got a signature of another text", ...signed('(lines, digits, key) => lines.with(4, `${digits.replace(/./g, (digit) => (digit === "0" ? "1" : "0"))} ${key}`)')],
   ["an event got the signature of a key that nobody here has", ...signed('(lines, digits, key) => lines.with(4, `${digits} ${key.replace(/./g, (digit) => (digit === "0" ? "1" : "0"))}`)')],
+  ["an event that was made here lost its signature, and the rest came in a file,", ...inFile("(lines) => lines.slice(0, 4)")],
+  ["an event that was made here got an empty signature, and the rest came in a file,", ...inFile('(lines) => lines.with(4, "")')],
+  ["an event that was made here got a signature that is none, and the rest came in a file,", ...inFile('(lines) => lines.with(4, "nonsense")')],
 ];
+/** What a session is worth that was launched, or that came so. */
+const worth = (from) => (from ? "unverifiable" : "verified");
 
 /** A page with sessions that have worked, the first one of which is `a`. In each was then done what its place in the list says; the agent runs again. */
 async function changed(t, host, route, edits) {
@@ -153,8 +160,9 @@ async function changed(t, host, route, edits) {
   const was = await page.evaluate(async (edits) => {
     globalThis.ids = edits.map((_, at) => String.fromCharCode(97 + at));
     const was = [];
-    for (const id of ids) {
-      await ws.sessions.launch({ id });
+    for (const [at, id] of ids.entries()) {
+      if (edits[at][2]) await ws.sessions.import(await T.elsewhere(id));
+      else await ws.sessions.launch({ id });
       await ws.run("Hi there.", { sessionId: id });
       was.push((await ws.sessions.verify(id)).hmac_status);
     }
@@ -168,7 +176,7 @@ async function changed(t, host, route, edits) {
     }
     return was;
   }, edits);
-  assert.deepEqual(was, edits.map(() => "verified"), "before that it is what was written");
+  assert.deepEqual(was, edits.map(([, , from]) => worth(from)), "before that it is what was written");
   await openIn(page, host);
   await start(page, route.base);
   await page.evaluate(() => {
@@ -206,7 +214,7 @@ function changes(on) {
         await s.remove("a");
         return { looks, verdicts, salvaged: [id, text, await verdictOf(id)], removed: [await verdictOf("a"), (await T.refused(() => s.status("a"))).code] };
       });
-      assert.deepEqual(out, { looks: [true, true, true], verdicts: ["tampered", "tampered"], salvaged: ["a-2", "Again.", "verified"], removed: ["not listed", "session_not_found"] });
+      assert.deepEqual(out, { looks: [true, true, true], verdicts: ["tampered", "tampered"], salvaged: ["a-2", "Again.", worth(edit[2])], removed: ["not listed", "session_not_found"] });
     });
   }
 
@@ -249,7 +257,7 @@ function changes(on) {
       for (const id of ids) statuses.push((await s.status(id)).hmac_status);
       return { statuses, listed: (await s.list({ withVerification: true })).map(({ session, hmac_status }) => `${session.id} ${hmac_status}`).sort() };
     });
-    assert.deepEqual(seen, { statuses: CHANGES.map(() => "tampered"), listed: [..."abcdef"].map((id) => `${id} tampered`).concat("default verified").sort() });
+    assert.deepEqual(seen, { statuses: CHANGES.map(() => "tampered"), listed: CHANGES.map((_, at) => `${String.fromCharCode(97 + at)} tampered`).concat("default verified").sort() });
   });
 }
 

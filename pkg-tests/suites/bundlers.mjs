@@ -2,13 +2,12 @@
 // anything, each part when it is needed, all of them once. A worker's build does the same. An extension's panel is one
 // more.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import http from "node:http";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { extended } from "../lib/browser.mjs";
 import { launch as puppet } from "../lib/puppets.mjs";
-import { consumer, exists, files, ROOT, sh, WORK } from "../lib/package.mjs";
+import { consumer, environment, exists, files, ROOT, served, sh, WORK } from "../lib/package.mjs";
 import { addressOf } from "../lib/site.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -36,7 +35,6 @@ const BUNDLERS = {
 
 /** Guards against hanging where a machine does much besides. */
 const LONG = { hangMs: 300_000 };
-const environment = (mode) => ({ ...process.env, NODE_ENV: mode, NEXT_TELEMETRY_DISABLED: "1" });
 
 /** The folder of the shop with what it needs beside the rest of it. */
 async function shop(t, name, { named, folders = [] }) {
@@ -115,24 +113,6 @@ async function pagesOf(out, { named }) {
 }
 
 const address = (page, host, route) => `${page}?host=${host}&model=${encodeURIComponent(route.base)}`;
-
-/** A program that serves the shop; gives the address that it prints. */
-async function served(t, dir, [command, ...args]) {
-  const server = spawn(command, args, { cwd: dir, env: environment("development"), detached: true });
-  // Next works in a child of its own.
-  t.after(() => new Promise((done) => { server.once("exit", done); process.kill(-server.pid, "SIGKILL"); }));
-  let said = "";
-  return new Promise((found, lost) => {
-    const hear = (chunk) => {
-      said += chunk.toString().replace(/\x1b\[[\d;]*m/g, "");
-      const at = /https?:\/\/127\.0\.0\.1:\d+/.exec(said);
-      if (at) found(at[0]);
-    };
-    server.stdout.on("data", hear);
-    server.stderr.on("data", hear);
-    server.once("exit", () => lost(new Error(`it ended: ${said}`)));
-  });
-}
 
 const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm" };
 
@@ -226,7 +206,7 @@ export default function (test) {
   };
   for (const [name, how] of Object.entries(SERVED)) {
     test(`${name}, while it serves: in the page and in a worker`, async (t) => {
-      const base = await served(t, await shop(t, `served by ${name}`, how), how.serve);
+      const base = await served(t, await shop(t, `served by ${name}`, how), how.serve, "development");
       // The first one is answered when all is compiled.
       await (await fetch(base + (how.at ?? "/"))).text();
       for (const host of ["page", "worker"]) {
@@ -239,7 +219,7 @@ export default function (test) {
   }
 
   test("vite 7, while it serves, without its line: the error has it", async (t) => {
-    const base = await served(t, await shop(t, "served by vite 7 without a line", {}), SERVED["vite 7"].serve);
+    const base = await served(t, await shop(t, "served by vite 7 without a line", {}), SERVED["vite 7"].serve, "development");
     t.allowError(/./);
     const page = await t.tab({ base, path: address("/", "page", await t.raw()), wait: false });
     await page.waitForFunction(() => document.body.dataset.ready);

@@ -101,6 +101,14 @@ export function byHand(on) {
     await say(a, "Go on.");
     assert.match(route.requests.at(-1).text, /In short\./);
     assert.match(route.requests.at(-1).text, /Remember blue\./, "the person's words stay");
+    const stored = await a.evaluate(async () => {
+      const all = async () => JSON.stringify(await T.dump("shared"));
+      const before = await all();
+      await ws.clearConversation();
+      return [before, await all()];
+    });
+    const has = stored.map((rows) => ["In short.", "Colours.", "Remember blue."].filter((words) => rows.includes(words)));
+    assert.deepEqual(has, [["In short.", "Colours.", "Remember blue."], []], "clearing erases what was summed up");
   });
 }
 

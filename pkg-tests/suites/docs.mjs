@@ -11,7 +11,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import ts from "typescript";
 import { extended } from "../lib/browser.mjs";
-import { builds, consumer, exists, ROOT, sh } from "../lib/package.mjs";
+import { builds, consumer, environment, exists, ROOT, served, sh } from "../lib/package.mjs";
 import { blocks, pages, prose, REPOSITORY } from "../lib/pages.mjs";
 import { addressOf } from "../lib/site.mjs";
 import { viteBuilt } from "../lib/vite.mjs";
@@ -24,12 +24,15 @@ const place = ({ page, line }) => `${page}:${line}`;
 /** Pages with the form that `ARCHITECTURE` calls a guide: code first, short paragraphs, a recap. */
 const GUIDES = /^docs\/(start|guides|concepts)\//;
 
-/** How the app of a start page is built: the folder in `consumers/` that has the rest of it, as the framework's own template does. */
+/**
+ * How the app of a start page is built: the folder in `consumers/` that has the rest of it, as the framework's own template does.
+ * `open`: how the page is reached, if not by its file alone.
+ */
 const APPS = {
   "docs/start/react.md": { folder: "start-react", build: viteBy("@vitejs/plugin-react") },
   "docs/start/vue.md": { folder: "start-vue", build: viteBy("@vitejs/plugin-vue") },
   "docs/start/svelte.md": { folder: "start-svelte", build: viteBy("@sveltejs/vite-plugin-svelte#svelte") },
-  "docs/start/next.md": { folder: "start-next", build: nextBuilt },
+  "docs/start/next.md": { folder: "start-next", build: nextBuilt, open: nextStarted },
 };
 
 /**
@@ -74,8 +77,13 @@ async function panel(t, out) {
 }
 
 async function nextBuilt(dir) {
-  await sh(bin("next"), ["build"], { cwd: dir, env: { ...process.env, NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" }, timeout: 90_000 });
-  return path.join(dir, "out");
+  await sh(bin("next"), ["build"], { cwd: dir, env: environment("production"), timeout: 90_000 });
+  return dir;
+}
+
+/** As `npm start` serves what was built. */
+async function nextStarted(t, dir) {
+  return t.tab({ base: await served(t, dir, [bin("next"), "start", "--hostname", "127.0.0.1", "--port", "0"], "production"), path: "/", wait: false });
 }
 
 /** The lines that a person sees, without the buttons. */
@@ -374,7 +382,7 @@ export default async function (test) {
     });
   }
 
-  for (const [page, { folder, build }] of Object.entries(APPS)) {
+  for (const [page, { folder, build, open = tab }] of Object.entries(APPS)) {
     test(`${page}: its app`, async (t) => {
       const dir = await consumer(t.env.pkg, folder);
       const parts = found.filter((block) => block.page === page && block.name);
@@ -382,7 +390,7 @@ export default async function (test) {
         await fs.mkdir(path.dirname(path.join(dir, name)), { recursive: true });
         await fs.writeFile(path.join(dir, name), `${code}\n`);
       }
-      await use(await tab(t, await build(dir)), parts.find(({ output }) => output), false);
+      await use(await open(t, await build(dir)), parts.find(({ output }) => output), false);
       assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
     });
   }

@@ -157,11 +157,11 @@ export default function (test) {
 // ------------------------------------------------------------------ the servers of the other wires
 
 function theWires(test) {
-  for (const row of WIRES.filter((row) => row.base === "/v1" && row.name !== "openai-compatible/mistral")) {
+  for (const row of WIRES.filter((row) => row.base.startsWith("/v1") && row.name !== "openai-compatible/mistral")) {
     test(`${row.name}: the OpenAI SDK reads its streams`, async (t) => {
       const route = await t.wire(row, row.wire.answer([{ thinking: "Let me see." }, "Hello there", { tool: "get_weather", args: { city: "Paris" }, id: "call_w" }, { tool: "get_time" }], { cost: { input: 1, cached: 2, output: 3, reasoning: 1 } }));
       route.checked = false; // the SDK sends more than a page may
-      const openai = new OpenAI({ apiKey: "sk-test", baseURL: `${route.base}/v1`, maxRetries: 0 });
+      const openai = new OpenAI({ apiKey: "sk-test", baseURL: route.base + row.base, maxRetries: 0 });
       if (row.wire.path === "/responses") {
         const { output, output_text, usage } = await openai.responses.stream({ model: "m", input: "x" }).finalResponse();
         assert.deepEqual(output.map((item) => item.type), ["reasoning", "message", "function_call", "function_call"]);
@@ -172,7 +172,7 @@ function theWires(test) {
         const { choices: [{ message, finish_reason }], usage } = await openai.chat.completions.stream({ model: "m", messages: [{ role: "user", content: "x" }] }).finalChatCompletion();
         assert.deepEqual([message.content, message.tool_calls.map((call) => [call.function.name, call.function.arguments]), finish_reason], ["Hello there", [["get_weather", '{"city":"Paris"}'], ["get_time", ""]], "tool_calls"]);
         assert.deepEqual([usage.prompt_tokens, usage.prompt_tokens_details.cached_tokens, usage.completion_tokens], [3, 2, 3]);
-        assert.deepEqual(route.sent.map((thought) => thought.text), ["Let me see."]);
+        assert.deepEqual(route.sent.flatMap(({ text }) => text ?? []), ["Let me see."]);
       }
     });
   }
@@ -229,8 +229,15 @@ const parameters = { type: "object", properties: {} };
 const wrapped = [{ type: "function", function: { name: "get_time", description: "Time", parameters } }];
 const chatForm = (id, more = {}) => ({ model: "m", stream: true, tools: wrapped, messages: [
   { role: "user", content: "Hello" }, { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: { name: "get_time", arguments: "{}" } }], ...more }, { role: "tool", tool_call_id: id, content: "noon" }] });
+const googleForm = () => {
+  const body = chatForm("function-call-1");
+  body.messages[1].tool_calls[0].extra_content = signature("s1");
+  return body;
+};
+const signature = (thought_signature) => ({ google: { thought_signature } });
 const FORMS = {
   openai: { body: chatForm("call_1"), sent: [{ text: "Hm" }] },
+  "openai-compatible/google": { body: googleForm(), sent: [{ call: "function-call-1", signature: "s1" }] },
   "openai-compatible/deepseek": { body: chatForm("call_1", { reasoning_content: "Hm" }), sent: [{ text: "Hm" }] },
   "openai-compatible/mistral": { body: chatForm("call00001", { content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm" }] }] }), sent: [{ text: "Hm" }] },
   "openai-responses": { body: { model: "m", stream: true, store: false, tools: [{ type: "function", name: "get_time", description: "Time", parameters, strict: false }], input: [
@@ -267,6 +274,9 @@ const chatOnly = {
 const BROKEN = {
   openai: { ...chatOnly, "thinking": [(b) => { b.messages[1].reasoning_content = "Hm"; }, /Additional properties/], "the old limit": [(b) => { b.max_tokens = 9; }, /max_tokens/],
     "the old role": [(b) => b.messages.unshift({ role: "system", content: "Be brief." }), /unknown role/] },
+  "openai-compatible/google": { ...chatOnly, "a call without its signature": [(b) => { delete b.messages[1].tool_calls[0].extra_content; }, /missing a thought_signature/],
+    "another's signature": [(b) => { b.messages[1].tool_calls[0].extra_content = signature("s2"); }, /other than s1/], "what stands for a signature": [(b) => { b.messages[1].tool_calls[0].extra_content = signature("skip_thought_signature_validator"); }, /other than s1/],
+    "another's call without what stands for a signature": [(b) => { b.messages[1].tool_calls[0] = { ...b.messages[1].tool_calls[0], id: "call_1", extra_content: undefined }; b.messages[2].tool_call_id = "call_1"; }, /other than skip_thought/] },
   "openai-compatible/deepseek": { ...chatOnly, "no thinking beside a call": [(b) => { delete b.messages[1].reasoning_content; }, /must be passed back/], "another's thinking": [(b) => { b.messages[1].reasoning_content = "Hmm"; }, /did not send/] },
   "openai-compatible/mistral": { ...chatOnly, "an id of ten": [(b) => { b.messages[1].tool_calls[0].id = b.messages[2].tool_call_id = "0123456789"; }, /id is not allowed/],
     "another's thinking": [(b) => { b.messages[1].content[0].thinking[0].text = "Hmm"; }, /did not send/], "the person right after a result": [(b) => b.messages.push({ role: "user", content: "And?" }), /after role 'tool'/], "stream_options": [(b) => { b.stream_options = {}; }, /stream_options/] },

@@ -152,7 +152,7 @@ impl Harness {
             return Ok(());
         }
         must_be_alone(&self.core)?;
-        let imported = whole.imported_at() > at;
+        let imported = whole.imported_at() > 0 && whole.foreign() > at;
         let rows = entries.iter().take(usize::try_from(at).unwrap_or(usize::MAX));
         let rows: Vec<String> = rows.map(|(_, text)| text.clone()).list();
         let texts = rows.iter().map(String::as_str);

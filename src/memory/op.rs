@@ -130,8 +130,8 @@ fn of_page(name: &str, args: &Value, fresh: &str, book: &Book, now: Millis) -> R
             let id = args.get("id").and_then(Value::as_str).unwrap_or_default();
             let mut memory = book.get(id).ok_or_else(|| not_found(id))?.clone();
             if memory.damaged && args.get("text").is_none_or(Value::is_null) {
-                let error =
-                    ErrorInfo::new(Code::Corrupt, format!("the memory '{id}' is not what was written"));
+                let message = ["the memory '", id, "' is not what was written"].concat();
+                let error = ErrorInfo::new(Code::Corrupt, message);
                 return Err(error.hint("give the text that it is to have, or remove it"));
             }
             memory.take(args, "memory.update")?;
@@ -161,18 +161,17 @@ fn add(
     book: &Book,
     now: Millis,
 ) -> Result<(Memory, Option<Commit>), ErrorInfo> {
-    let outside = outside.carried();
     let mut memory = Memory {
         id: id.into(),
         importance: super::IMPORTANCE,
         created_at: now,
         updated_at: now,
-        outside: outside.clone(),
+        outside: outside.carried(),
         ..Memory::default()
     };
     memory.take(args, what)?;
     // The same call, which runs again because its page went away.
-    let known = book.get(id).or_else(|| book.saying(&memory.text, &outside));
+    let known = book.get(id).or_else(|| book.saying(&memory.text, &memory.outside));
     if let Some(known) = known {
         return Ok((known.clone(), None));
     }

@@ -182,11 +182,8 @@ fn known(facts: &Value, path: &str) -> Result<Known, ErrorInfo> {
     for (name, value) in members(facts, path)? {
         let path = [path, ".", name].concat();
         match name.as_str() {
-            "context" => {
-                let context = Some(count(value, &path)?).filter(|context| *context > 0);
-                known.context = Some(context.ok_or_else(|| wrong(&path, "must be at least 1"))?);
-            }
-            "output" => known.output = Some(count(value, &path)?),
+            "context" => known.context = Some(some(value, &path)?),
+            "output" => known.output = Some(some(value, &path)?),
             "price" => known.prices = Some(prices(items(value), &path)?),
             "long" => {
                 let (most, rest) = items(value).split_first().unwrap_or((value, &[]));
@@ -225,6 +222,14 @@ fn known(facts: &Value, path: &str) -> Result<Known, ErrorInfo> {
 fn count(value: &Value, path: &str) -> Result<u64, ErrorInfo> {
     let number = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..9e15).contains(number));
     number.map(|number| number as u64).ok_or_else(|| wrong(path, "must be a whole number of tokens"))
+}
+
+/// The same of what is of no use with none.
+fn some(value: &Value, path: &str) -> Result<u64, ErrorInfo> {
+    match count(value, path)? {
+        0 => Err(wrong(path, "must be at least 1")),
+        tokens => Ok(tokens),
+    }
 }
 
 /// Dollars for a million tokens: input and output, and if they differ from the input what the cache costs.

@@ -104,6 +104,7 @@ impl Session {
             .maybe("own", self.own.clone())
             .number("importedAt", self.imported_at)
             .number("copiedAt", self.copied_at)
+            .maybe("salvagedAt", (self.salvaged_at > 0).then(|| self.salvaged_at.into()))
             .value("ends", self.ends())
             .value("keeping", keeping);
         of
@@ -133,6 +134,7 @@ impl Session {
         session.origin = word("origin");
         session.own = value.get("own").cloned();
         (session.imported_at, session.copied_at) = (number("importedAt")?, number("copiedAt")?);
+        session.salvaged_at = number("salvagedAt").unwrap_or_default();
         let Entry::Cleared { sums } = Entry::from_json("cleared", &value)? else { return None };
         session.sums = sums;
         session.configure(value.get("config"), value.get("tools"))?;

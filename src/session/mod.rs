@@ -130,6 +130,8 @@ pub struct Session {
     imported_at: u64,
     /// The number of the entry by which it became a copy under another id: runs before it are another session's.
     copied_at: u64,
+    /// The number of the entry by which it was made of what was whole of another; 0: there is none.
+    salvaged_at: u64,
     /// The names of the providers that take over.
     fallback: Vec<String>,
     /// Whether an answer that was cut in the middle is asked for again.
@@ -190,6 +192,7 @@ impl Session {
             outside: Outside::default(),
             imported_at: 0,
             copied_at: 0,
+            salvaged_at: 0,
             fallback: Vec::new(),
             cut: false,
             budgets: Default::default(),
@@ -438,6 +441,7 @@ impl Session {
         };
         let run = self.current().map(of_run);
         let files = self.file_ids();
+        let foreign = Some(self.foreign()).filter(|until| *until > 0);
         let tools: Vec<Value> = self.grants.iter().map(|grant| grant.tool.as_str().into()).list();
         let granted = |tools: Vec<Value>| {
             Object::new().number("epoch", self.epoch()).value("tools", tools.into()).done()
@@ -463,6 +467,7 @@ impl Session {
             .maybe("queue", (!self.queue.is_empty()).then(|| self.queue.len().into()))
             .maybe("files", (!files.is_empty()).then(|| files.into()))
             .maybe_text("origin", self.origin.as_deref())
+            .maybe("foreign", self.origin.as_ref().and(foreign).map(Value::from))
             .maybe("erases", self.erases.then_some(Value::Bool(true)))
             .maybe("checkpoint", self.checkpoint.as_ref().map(|(seq, sum)| checkpoint::named(*seq, sum)))
             .maybe("window", self.window.as_ref().and_then(|_| self.named_window()))
@@ -503,6 +508,11 @@ impl Session {
     /// none.
     pub fn copied_at(&self) -> u64 {
         self.copied_at
+    }
+
+    /// Up to which row nobody here need have signed its events, because they came so. 0: no entry says that.
+    pub fn foreign(&self) -> u64 {
+        self.imported_at.max(self.salvaged_at)
     }
 
     /// How often a provider could not open what it had sealed.
@@ -598,6 +608,9 @@ impl Session {
         if *what == Ask::Import || args.get("imported") == Some(&Value::Bool(true)) {
             self.outside.add(Outside::IMPORT.into());
             self.imported_at = header.seq;
+        }
+        if *what == Ask::Salvage {
+            self.salvaged_at = header.seq;
         }
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         if *what == Ask::Import {

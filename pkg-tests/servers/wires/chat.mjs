@@ -9,17 +9,18 @@ const COMMON = ["model", "messages", "tools", "tool_choice", "stream", "stream_o
  * `streamOptions`: whether it knows those; `system`: the system prompt's role; `ids`: what it takes as the id of a call;
  * `thinking`: the member of an answer in which its own thinking may come back, `"parts"` of the content, or none at all;
  * `needed`: an answer with calls must have that member; `bridge`: between results and the
- * person's next message the assistant must say something; `asked`: what it asks of a request besides its body.
+ * person's next message the assistant must say something; `signs`: the first call of an answer has a signature, which must come back, and
+ * what others have called needs what stands for one; `asked`: what it asks of a request besides its body.
  */
-export function chat({ limit = "max_tokens", more = [], streamOptions = true, system = "system", ids, thinking, needed = false, bridge = false, asked = bearer }) {
+export function chat({ limit = "max_tokens", more = [], streamOptions = true, system = "system", ids, thinking, needed = false, bridge = false, signs = false, asked = bearer }) {
   const members = [...COMMON, limit, ...more].filter((name) => streamOptions || name !== "stream_options");
-  const habits = { members, system, ids, thinking, needed, bridge, asked };
+  const habits = { members, system, ids, thinking, needed, bridge, signs, asked };
   return {
     path: "/chat/completions",
     type: "text/event-stream",
     cors: { allow: ["authorization", "content-type", "openai-beta"], expose: ["retry-after", "x-request-id"] },
     asks: ["authorization", "content-type"],
-    answer: (blocks, options) => answer(thinking === "parts", blocks, options),
+    answer: (blocks, options) => answer(habits, blocks, options),
     usage: (cost) => ({ inputTokens: cost.input, outputTokens: cost.output, cacheReadTokens: cost.cached, reasoningTokens: cost.reasoning }),
     check: (record, sent) => check(record, sent, habits),
     replays: thinking ? ["thinking"] : [],
@@ -76,10 +77,10 @@ export function azureChat(deployment, options) {
 
 // ------------------------------------------------------------------ what it sends
 
-function answer(parts, blocks, { stop, cost = COST } = {}) {
+function answer({ thinking, signs }, blocks, { stop, cost = COST } = {}) {
   const id = `chatcmpl-${next()}`;
   const chunk = (delta, finish_reason = null) => data({ id, object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, logprobs: null, finish_reason }], usage: null });
-  const think = (text) => (parts ? { content: [{ type: "thinking", thinking: [{ type: "text", text }] }] } : { reasoning_content: text });
+  const think = (text) => (thinking === "parts" ? { content: [{ type: "thinking", thinking: [{ type: "text", text }] }] } : { reasoning_content: text });
   const events = [chunk({ role: "assistant", content: "" })];
   let calls = 0;
   for (const [is, block] of [].concat(blocks).map(kind)) {
@@ -89,7 +90,8 @@ function answer(parts, blocks, { stop, cost = COST } = {}) {
       const index = calls++;
       const written = json(block.args);
       const call = (fn, first) => chunk({ tool_calls: [{ index, ...first, function: fn }] });
-      events.push(call({ name: block.tool, arguments: "" }, { id: block.id ?? `call_${next()}`, type: "function" }));
+      const id = block.id ?? `call_${next()}`;
+      events.push(call({ name: block.tool, arguments: "" }, { id, type: "function", ...(signs && index === 0 && { extra_content: signed(`signature of ${id}`) }) }));
       for (const piece of [written.slice(0, written.length >> 1), written.slice(written.length >> 1)]) if (piece) events.push(call({ arguments: piece }));
     }
   }
@@ -100,10 +102,15 @@ function answer(parts, blocks, { stop, cost = COST } = {}) {
   return events;
 }
 
-/** Keeps the thinking of each answer as one text. */
+const signed = (thought_signature) => ({ google: { thought_signature } });
+/** What stands for the signature of a call that this server has not made. */
+const UNSIGNED = "skip_thought_signature_validator";
+
+/** Keeps the thinking of each answer as one text, and which call it has signed. */
 function remember(piece, sent) {
   const { id, choices } = parse(piece.slice("data: ".length)) ?? {};
   const delta = choices?.[0]?.delta;
+  for (const { id: call, extra_content } of delta?.tool_calls ?? []) if (extra_content) sent.push({ call, signature: extra_content.google.thought_signature });
   const thought = delta?.reasoning_content ?? (Array.isArray(delta?.content) ? delta.content[0].thinking?.[0].text : undefined);
   if (thought === undefined) return;
   if (sent.at(-1)?.id !== id) sent.push({ id, text: "" });
@@ -112,7 +119,7 @@ function remember(piece, sent) {
 
 // ------------------------------------------------------------------ what it takes
 
-function check(record, sent, { members, system, ids, thinking, needed, bridge, asked }) {
+function check(record, sent, { members, system, ids, thinking, needed, bridge, signs, asked }) {
   const { json: body, text = "" } = record;
   const { bad, need } = complaints();
   asked(record, need);
@@ -154,8 +161,11 @@ function check(record, sent, { members, system, ids, thinking, needed, bridge, a
       const thought = thinking && message[thinking];
       if (thought !== undefined) need(thought === "" || sent.some((s) => thought === s.text), at(`${thinking} that this server did not send: ${JSON.stringify(thought)}`));
       if (needed && calls) need(typeof thought === "string", at(`The ${thinking} in the thinking mode must be passed back to the API.`));
-      for (const call of calls ?? []) {
-        for (const name of unknown(call, ["id", "type", "function"])) bad.push(at(`a call with ${name}`));
+      for (const [n, call] of calls?.entries() ?? []) {
+        for (const name of unknown(call, ["id", "type", "function", ...(signs ? ["extra_content"] : [])])) bad.push(at(`a call with ${name}`));
+        const own = sent.find((one) => one.call === call.id)?.signature;
+        const due = signs ? (own ?? (n === 0 ? UNSIGNED : undefined)) : undefined;
+        need(call.extra_content?.google?.thought_signature === due, at(`Function call is missing a thought_signature, or has another than ${due}`));
         need(call.type === "function", at("a call that is no function"));
         need(ids.test(call.id ?? ""), at(`a call's id is not allowed: ${JSON.stringify(call.id)}`));
         need(!seen.has(call.id), at(`two calls with the id ${call.id}`));

@@ -41,6 +41,7 @@ export const WIRES = [
   // The version that it has where a page says none does not know how hard to think.
   row("openai-compatible", azureChat("test-model", { limit: "max_completion_tokens", ids: PLAIN }), { preset: "azure", base: "", given: { apiVersion: "2025-04-01-preview" } }),
   row("openai-responses", azureResponses, { preset: "azure", base: "" }),
+  row("openai-compatible", chat({ ids: PLAIN, signs: true }), { preset: "google", base: "/v1beta/openai", id: (n) => `function-call-${n}` }),
   row("openai-compatible", chat({ more: ["thinking"], ids: PLAIN, thinking: "reasoning_content", needed: true }), { preset: "deepseek", id: (n) => `functions.get:${n}` }),
   row("openai-compatible", chat({ streamOptions: false, more: ["random_seed", "safe_prompt", "prompt_mode"], ids: /^[a-zA-Z0-9]{9}$/, thinking: "parts", bridge: true }), { preset: "mistral", id: (n) => `m${n}`.padEnd(9, "0") }),
 ];

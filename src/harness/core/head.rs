@@ -107,6 +107,11 @@ impl Head {
         self.value.get("v").and_then(Value::as_u64) == Some(FORMAT)
     }
 
+    /// Up to which row its events came from elsewhere, if it says so; those behind were made in this workspace.
+    pub fn foreign(&self) -> Option<u64> {
+        self.value.get("foreign").and_then(Value::as_u64)
+    }
+
     /// Whether the session's record is in it.
     pub fn has_record(&self) -> bool {
         !self.record.is_empty()

@@ -122,6 +122,15 @@ impl Core {
         verdict.unwrap_or(Integrity::Unverified)
     }
 
+    /// Behind which row our key must have signed each event of a session. `None`: it need not have signed any.
+    pub(in crate::harness) fn signs_behind(&self, session: &str) -> Option<u64> {
+        match self.head_integrity(session) {
+            Integrity::Verified => Some(0),
+            Integrity::Tampered => None,
+            _ => self.sessions.slot(session).and_then(|slot| slot.foreign),
+        }
+    }
+
     /// Whether a list has found that nothing is stored of a session but its name.
     pub(in crate::harness) fn is_all_lost(&self, session: &str) -> bool {
         self.sessions.damage(session).is_some_and(|damage| damage.why == ALL_GONE)
@@ -140,7 +149,8 @@ impl Core {
     /// Nothing is known of a session that is gone.
     pub(in crate::harness) fn forget_integrity(&mut self, session: &str) {
         self.sessions.change(session, |slot| {
-            (slot.verdict, slot.unsigned, slot.tampered, slot.damage) = (None, false, false, None);
+            (slot.verdict, slot.unsigned, slot.foreign) = (None, false, None);
+            (slot.tampered, slot.damage) = (false, None);
         });
     }
 }
@@ -179,68 +189,91 @@ pub(in crate::harness) fn bare(signature: &str) -> &str {
     signature.split(' ').next().unwrap_or_default()
 }
 
-/// The first event among these rows that was changed since it was signed. `signed`: our key must have signed each.
-pub(in crate::harness) fn changed_event(
-    rows: &Rows,
-    signatures: Option<&[String]>,
-    signed: bool,
-) -> Option<String> {
-    changed_events(rows, signatures, signed).into_iter().next().map(|(_, id)| id)
+/// An event among rows that were read, held against its signature.
+pub(in crate::harness) struct Judged {
+    /// Which of the rows it is.
+    pub at: usize,
+    /// The number of its row in the journal.
+    pub seq: u64,
+    pub id: String,
+    verdict: Integrity,
 }
 
-/// All of them: which row each is, and its id.
+impl Judged {
+    /// Whether our key has signed it.
+    pub fn is_ours(&self) -> bool {
+        self.verdict == Integrity::Verified
+    }
+}
+
+/// Those of these events that were changed since they were signed. `behind`: our key must have signed each behind this row;
+/// `keyed`: there is a key.
+pub(in crate::harness) fn changed_among(
+    mut changed: Vec<Judged>,
+    behind: Option<u64>,
+    keyed: bool,
+) -> Vec<Judged> {
+    changed.retain(|event| {
+        let signed = behind.is_some_and(|behind| behind < event.seq);
+        match event.verdict {
+            Integrity::Tampered => true,
+            Integrity::Verified => false,
+            Integrity::Unverified => signed,
+            // No other key has signed what was written here. Without a key nothing is known.
+            Integrity::Unverifiable => signed && keyed,
+        }
+    });
+    changed
+}
+
+/// The same of the events among these rows.
 pub(in crate::harness) fn changed_events(
     rows: &Rows,
     signatures: Option<&[String]>,
-    signed: bool,
-) -> Vec<(usize, String)> {
+    behind: Option<u64>,
+) -> Vec<Judged> {
     let judged = judged_events(rows, &mut signatures.map(|signatures| signatures.iter()));
-    changed_among(judged, signed, signatures.is_some())
+    changed_among(judged, behind, signatures.is_some())
 }
 
-/// The same of events that were judged; `keyed`: there is a key.
-pub(in crate::harness) fn changed_among(
-    mut changed: Vec<(usize, String, Integrity)>,
-    signed: bool,
-    keyed: bool,
-) -> Vec<(usize, String)> {
-    changed.retain(|(.., verdict)| match verdict {
-        Integrity::Tampered => true,
-        Integrity::Verified => false,
-        Integrity::Unverified => signed,
-        // Where our key has signed the head, no other has signed an event. Without a key nothing is known.
-        Integrity::Unverifiable => signed && keyed,
-    });
-    changed.into_iter().map(|(at, id, _)| (at, id)).list()
-}
-
-/// What the signature of each event among these rows says: which row it is, its id, and that. `expected` are the signatures
-/// that they should have, and those of other rows behind them.
-pub(in crate::harness) fn judged_events(
-    rows: &Rows,
-    expected: &mut Option<Iter<'_, String>>,
-) -> Vec<(usize, String, Integrity)> {
+/// What the signature of each event among these rows says. `expected` are the signatures that they should have, and those of
+/// other rows behind them.
+pub(in crate::harness) fn judged_events(rows: &Rows, expected: &mut Option<Iter<'_, String>>) -> Vec<Judged> {
     let mut judge = |stored: &str| {
         let expected = expected.as_mut().map(|rest| rest.next().map_or("", String::as_str));
         judged(stored, expected)
     };
-    let verdict = |(at, (_, text)): (usize, &(Key, String))| {
-        let (id, _, stored) = event_in(text)?;
-        Some((at, id, stored.map_or(Integrity::Unverified, |stored| judge(&stored))))
+    let event = |(at, (_, text)): (usize, &(Key, String))| {
+        let Event { seq, id, signature, .. } = event_in(text)?;
+        let verdict = signature.map_or(Integrity::Unverified, |stored| judge(&stored));
+        Some(Judged { at, seq, id, verdict })
     };
-    rows.iter().enumerate().filter_map(verdict).list()
+    rows.iter().enumerate().filter_map(event).list()
 }
 
-/// Of a row that is an event: its id, what is signed of it, and the signature.
-pub(in crate::harness) fn event_in(text: &str) -> Option<(String, String, Option<String>)> {
+/// A row that is an event.
+pub(in crate::harness) struct Event {
+    seq: u64,
+    id: String,
+    /// What is signed of it.
+    pub signed: String,
+    pub signature: Option<String>,
+}
+
+/// What a row says of an event, if it is one.
+pub(in crate::harness) fn event_in(text: &str) -> Option<Event> {
     let row = Row::from_text(text).ok().filter(Row::is_recorded)?;
     let (header, Some(Entry::Recorded { what, record })) = row.read().ok()? else { return None };
     let signature = row.signature().map(Into::into);
-    if let Some(short) = Short::of(what.known(), &record, header.run.as_deref()) {
-        return Some((short.event_id(), row.said(), signature));
-    }
-    let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    (what == RecordKind::Event).then(|| (id, payload(&record), signature))
+    let (id, signed) = match Short::of(what.known(), &record, header.run.as_deref()) {
+        Some(short) => (short.event_id(), row.said()),
+        None if what != RecordKind::Event => return None,
+        None => {
+            let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
+            (id.into(), payload(&record))
+        }
+    };
+    Some(Event { seq: header.seq, id, signed, signature })
 }
 
 /// The write of a row: an event is signed, and of a short one what its row says, so that nothing has to be made of it.

@@ -25,6 +25,8 @@ pub(in crate::harness) struct Slot {
     pub verdict: Option<Integrity>,
     /// Its head has no signature of ours, and does not say why: then no event of it has one.
     pub unsigned: bool,
+    /// Up to which row its events came from elsewhere, where our key has signed its head and every other here.
+    pub foreign: Option<u64>,
     /// Something else gave away that somebody has changed it.
     pub tampered: bool,
     /// Where it is not as it was written, if that was found: nobody works in it.

@@ -7,7 +7,7 @@ use crate::error::ErrorInfo;
 use crate::harness::core::Core;
 use crate::harness::core::arrival::nothing_arrives;
 use crate::harness::core::head::Head;
-use crate::harness::core::integrity::{changed_event, changed_events};
+use crate::harness::core::integrity::changed_events;
 use crate::harness::reads::Reads;
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
@@ -91,13 +91,13 @@ impl Reads {
         }
         let none = Rows::new();
         let events = rows.first().unwrap_or(&none);
-        if let Some(event) = changed_event(events, signatures, signed) {
-            accepted = Integrity::Tampered.accept("agent session event", &event);
+        if let Some(event) = changed_events(events, signatures, signed.then_some(0)).first() {
+            accepted = Integrity::Tampered.accept("agent session event", &event.id);
         } else if let Some(reader) = &mut self.reader
-            && let Some((at, _)) = changed_events(events, signatures, true).first()
+            && let Some(event) = changed_events(events, signatures, Some(0)).first()
         {
             // Of another key's, unless ours turns out to have signed the head.
-            reader.doubt(events.get(*at));
+            reader.doubt(events.get(event.at));
         }
         if accepted.is_err() {
             self.reader = None;

@@ -6,9 +6,8 @@
 //! Leaves to others: what a signature says (`core/integrity`).
 
 use crate::harness::core::head::Head;
-use crate::harness::core::integrity::{CHANGED, changed_among, event_in, judged_events};
+use crate::harness::core::integrity::{CHANGED, Judged, changed_among, event_in, judged_events};
 use crate::harness::core::{Core, DEFAULT_SESSION};
-use crate::harness::reads::look::number;
 use crate::harness::reads::{After, Archiving};
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
@@ -19,9 +18,11 @@ use crate::session::damage::Damage;
 /// Holds a head against the signature that its text should have. `whole`: all rows of the session are read with it, to say
 /// whether they are what was written.
 pub(super) fn judge_head(core: &mut Core, id: &str, head: &Head, expected: Option<&str>, whole: bool) {
+    let strict = core.strict && expected.is_some();
     let verdict = verdict(id, head, expected, core.strict);
     core.sessions.change(id, |slot| {
         (slot.verdict, slot.unsigned) = (Some(verdict), head.must_be_ours(expected));
+        slot.foreign = head.foreign().filter(|_| strict);
         slot.tampered &= !whole;
         slot.damage.take_if(|_| whole);
     });
@@ -74,17 +75,15 @@ impl After {
                 return;
             }
             let judged = judged_events(entries, &mut expected);
-            if unsigned && judged.iter().any(|(.., verdict)| *verdict == Integrity::Verified) {
+            if unsigned && judged.iter().any(Judged::is_ours) {
                 core.sessions.change(id, |slot| slot.verdict = Some(Integrity::Tampered));
                 core.set_aside(id, Damage::of_head(CHANGED));
                 continue;
             }
-            let signed = core.head_integrity(id) == Integrity::Verified;
-            let changed = changed_among(judged, signed, signatures.is_some());
-            let Some((at, event)) = changed.into_iter().next().filter(|_| !looks) else { continue };
-            let Err(error) = Integrity::Tampered.accept("agent session event", &event) else { continue };
-            let seq = entries.get(at).and_then(|(key, _)| number(key)).unwrap_or_default();
-            core.set_aside(id, Damage { seq, why: error.message.clone() });
+            let changed = changed_among(judged, core.signs_behind(id), signatures.is_some());
+            let Some(event) = changed.into_iter().next().filter(|_| !looks) else { continue };
+            let Err(error) = Integrity::Tampered.accept("agent session event", &event.id) else { continue };
+            core.set_aside(id, Damage { seq: event.seq, why: error.message.clone() });
         }
     }
 
@@ -104,7 +103,7 @@ impl After {
         let mut texts = Vec::new();
         for entries in self.events_among(rows) {
             let events = entries.iter().filter_map(|(_, text)| event_in(text));
-            texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
+            texts.extend(events.filter_map(|event| event.signature.map(|_| event.signed)));
         }
         for (_, row) in heads_among(self, rows) {
             texts.push(Head::signed_text(row).into());

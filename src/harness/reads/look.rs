@@ -12,7 +12,7 @@ use crate::harness::core::about::run_of;
 use crate::harness::core::arrival::ARRIVING;
 use crate::harness::core::at_hand::run_key;
 use crate::harness::core::head::Head;
-use crate::harness::core::integrity::{CHANGED, NO_HEAD, changed_event, changed_events, ways_out};
+use crate::harness::core::integrity::{CHANGED, NO_HEAD, changed_events, ways_out};
 use crate::harness::core::refused::no_session;
 use crate::harness::core::removed::removed_by;
 use crate::harness::core::{Core, Lifecycle, drafts};
@@ -203,9 +203,9 @@ impl<'a> Stored<'a> {
         waiting: &Waiting,
         signatures: Option<&[String]>,
     ) -> Result<(), ErrorInfo> {
-        let signed = core.head_integrity(&waiting.session) == Integrity::Verified;
-        let changed = changed_event(self.entries(), signatures, signed);
-        changed.map_or(Ok(()), |event| Integrity::Tampered.accept("agent session event", &event))
+        let changed = changed_events(self.entries(), signatures, core.signs_behind(&waiting.session));
+        let first = changed.first();
+        first.map_or(Ok(()), |event| Integrity::Tampered.accept("agent session event", &event.id))
     }
 
     /// Whether there is a session of that name to be read, and it was not removed.
@@ -357,9 +357,8 @@ impl<'a> Stored<'a> {
         session: &str,
         signatures: Option<&[String]>,
     ) -> Vec<usize> {
-        let signed = core.head_integrity(session) == Integrity::Verified;
-        let changed = changed_events(self.entries(), signatures, signed);
-        changed.into_iter().map(|(at, _)| at).list()
+        let changed = changed_events(self.entries(), signatures, core.signs_behind(session));
+        changed.into_iter().map(|event| event.at).list()
     }
 
     /// Answers from the rows of a damaged journal that are whole: its journal and its file have gaps then; what is on record

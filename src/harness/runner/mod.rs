@@ -755,7 +755,8 @@ impl Runner {
     /// Whether a run has to wait for what it is told from memory. It asks before its model is called first, and again where
     /// the conversation was summed up since, and its model has not answered.
     fn must_remember(&mut self, core: &mut Core, session: &str, run: &str) -> bool {
-        let Some(memory) = &self.setup.config.memory else { return false };
+        let memory = self.setup.config.memory.as_ref().filter(|_| self.setup.may_recall());
+        let Some(memory) = memory else { return false };
         let Some(begun) = core.run(session, run) else { return false };
         let summed_up = begun.has_forgotten();
         if !begun.turns.is_empty() && !summed_up {

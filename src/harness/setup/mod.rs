@@ -18,7 +18,7 @@ use crate::prompt;
 use crate::prompt::Skill;
 use crate::protocol::args::shortened;
 use crate::rooms::{Room, enter};
-use crate::tools::{Definition, Policy, Registry, own, pages};
+use crate::tools::{Definition, Policy, Registry, Verdict, own, pages};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -122,6 +122,13 @@ impl Setup {
     /// The tool of such a call, as it is now.
     pub fn tool_of(&self, core: &Core, session: &str, run: &str, tool_call: &str) -> Option<&Definition> {
         Some(&self.registry.get(&core.call_of(session, run, tool_call)?.name)?.definition)
+    }
+
+    /// Whether the agent may look up what it remembers. Where it may not, nothing of that is told by itself either.
+    pub fn may_recall(&self) -> bool {
+        let recall = self.registry.get(own::RECALL).map(|tool| &tool.definition);
+        let denied = |tool: &Definition| self.policy.verdict(tool, false).0 == Verdict::Deny;
+        recall.is_some_and(|tool| self.policy.missing(tool).is_none() && !denied(tool))
     }
 
     /// There are other tools, or other ones of them may be used.

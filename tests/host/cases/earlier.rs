@@ -98,6 +98,68 @@ fn conversation(seed: u64, messages: usize) -> Desk {
     page
 }
 
+/// What a model has said of a conversation, and what it was told from memory, is content like the rest of it.
+#[test]
+fn clearing_erases_what_was_summed_up_and_what_was_told_from_memory() {
+    let remembers = |page: Desk| {
+        let mut page = page.crash("somebody");
+        start(&mut page, json!({ "memory": true }));
+        page
+    };
+    for (seed, messages) in [(1, 0), (1, 160), (2, 200)] {
+        let page = if messages == 0 { Desk::of("somebody") } else { conversation(seed, messages) };
+        let mut page = remembers(page);
+        assert_eq!(goes_on(&page), messages > 0);
+        let told = page.must("memory.add", json!({ "text": "The porcupine lives in Oslo." }))["id"].clone();
+        page.must("sendMessage", json!({ "text": "The walrus says hello." }));
+        let mut summaries = 0;
+        while sums_up(&page) {
+            summaries += 1;
+            says(&mut page, "Of all that was said, the quokka matters.");
+        }
+        says(&mut page, "The xylophone answers.");
+        if summaries == 0 {
+            page.must("compact", json!({ "instructions": "Above all the zebra." }));
+            assert!(sums_up(&page));
+            says(&mut page, "Of all that was said, the quokka matters.");
+        }
+        // What the memory says now is not what was told.
+        page.must("memory.update", json!({ "id": told, "text": "Lives in Bergen." }));
+        page.rows("default");
+        let mut page = remembers(page);
+        page.must("history", json!({}));
+        page.rows("default");
+        let mut words = vec!["porcupine", "walrus", "quokka", "xylophone"];
+        words.extend((summaries == 0).then_some("zebra"));
+        words.extend((messages > 0).then_some("summed up before"));
+        for word in &words {
+            assert!(page.all_stored().contains(word), "{word}, {messages} messages");
+        }
+        page.must("clearConversation", json!({}));
+        for after in ["cleared", "said something since", "in the next page"] {
+            page.rows("default");
+            for word in &words {
+                assert!(!page.all_stored().contains(word), "{word}, {messages} messages, {after}");
+            }
+            match after {
+                "cleared" => {
+                    page.must("sendMessage", json!({ "text": "Hello again." }));
+                    assert!(
+                        words.iter().all(|word| !page.asked.to_string().contains(word)),
+                        "{}",
+                        page.asked
+                    );
+                    assert!(page.asked.to_string().contains("Lives in Bergen."), "the memory itself stays");
+                    says(&mut page, "Fresh.");
+                }
+                _ => page = remembers(page),
+            }
+        }
+        assert_eq!(page.must("sessions.verify", json!({ "id": "default" }))["hmac_status"], "verified");
+        page.holds("default");
+    }
+}
+
 #[test]
 fn a_start_reads_what_is_behind_the_window() {
     let read = |messages: usize| {

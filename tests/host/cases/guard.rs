@@ -477,7 +477,15 @@ fn with_signature(text: &str, wrong: fn(&str) -> Option<String>) -> Option<Strin
 
 /// A page whose key has a name, as those of browsers have, with a session that has had a run; cleared before if so.
 fn signed_by_name(id: &str, cleared: bool) -> Desk {
-    let mut page = Desk::on(MemoryStore::with_key("0a1b2c3d"), Desk::of("ann").now, "ann");
+    signed_by(OURS, id, cleared)
+}
+
+/// What our key is called here.
+const OURS: &str = "0a1b2c3d";
+
+/// The same, where the key is called so.
+fn signed_by(key: &str, id: &str, cleared: bool) -> Desk {
+    let mut page = Desk::on(MemoryStore::with_key(key), Desk::of("ann").now, "ann");
     page.start();
     if id != "default" {
         page.launch(id);
@@ -506,54 +514,195 @@ fn signed_events(page: &mut Desk, id: &str) -> Vec<u64> {
     signed.map(|(key, _)| number(key)).collect()
 }
 
+/// The signature of this event is that one instead: what lies there then.
+fn with_event(page: &mut Desk, id: &str, seq: u64, wrong: fn(&str) -> Option<String>) -> (MemoryStore, u64) {
+    let store = page.store.clone();
+    let at = |key: &Key| key.len() == 2 && key.get(1) == Some(&Part::Number(seq));
+    page.edits(Table::Entries, id, |key, text| at(key).then(|| with_signature(text, wrong).unwrap()));
+    let edited = std::mem::replace(&mut page.store, store);
+    let rows = |store: &MemoryStore| store.read(&Read::all(Table::Entries, vec![id.into()]));
+    assert!(rows(&edited) != rows(&page.store), "row {seq} is in a pack");
+    (edited, page.now)
+}
+
+/// Each reader of a session finds that this event was changed, and nobody works in it.
+fn is_found_everywhere((store, now): &(MemoryStore, u64), id: &str, seq: u64, why: &str) {
+    let anew = || Desk::on(store.clone(), *now, "ann");
+    // In the journal, by each command that reads its events.
+    for by in ["sessions.verify", "sessions.status"] {
+        let mut page = anew();
+        assert_eq!(page.must(by, json!({ "id": id }))["hmac_status"], "tampered", "{by} {why}");
+    }
+    assert_eq!(anew().fails("sessions.events", json!({ "id": id })).0, Code::Corrupt, "{why}");
+    assert_eq!(anew().fails("sessions.fork", json!({ "id": id })).0, Code::Corrupt, "{why}");
+    // When it is taken, by an agent and without one: nothing was asked before.
+    let rename = || json!({ "id": id, "displayName": "Other" });
+    let mut page = anew();
+    assert_eq!(page.fails("sessions.rename", rename()).0, Code::Corrupt, "{why}");
+    let mut page = anew();
+    page.start();
+    let args = json!({ "sessionId": id, "text": "on" });
+    assert_eq!(page.fails("sendMessage", args).0, Code::Corrupt, "{why}");
+    assert!(page.models.is_empty(), "{why}");
+    let told =
+        page.events.iter().any(|(name, detail)| *name == "agent:notice" && detail["kind"] == "damaged");
+    assert_eq!(told, id == "default", "a start tells of it: {why}");
+    let list = page.must("sessions.list", json!({ "withVerification": true }));
+    let one = list.as_array().unwrap().iter().find(|one| one["session"]["id"] == id).unwrap();
+    assert_eq!(one["hmac_status"], "tampered", "{why}");
+    assert_eq!(one["session"]["damaged"]["seq"], seq, "{why}: {list}");
+}
+
 #[test]
 fn an_event_of_ours_with_a_wrong_signature_is_tampered_with() {
     // Where the session was cleared before, it is read from its checkpoint on: the events are those behind it.
     for (id, cleared) in [("docs", false), ("docs", true), ("default", false), ("default", true)] {
         for (what, wrong) in WRONG {
             let mut page = signed_by_name(id, cleared);
-            let events = signed_events(&mut page, id);
-            let last = *events.last().unwrap();
-            let mut edited = 0;
-            for (key, text) in page.store.read(&Read::all(Table::Entries, vec![id.into()])) {
-                if key.get(1) == Some(&Part::Number(last)) && key.len() == 2 {
-                    let value = with_signature(&text, wrong).unwrap();
-                    let write = Write::Put { table: Table::Entries, key, value };
-                    page.store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
-                    edited += 1;
-                }
-            }
-            assert_eq!(edited, 1, "{id} {what}");
-            let (store, now) = (page.store.clone(), page.now);
-            let anew = || Desk::on(store.clone(), now, "ann");
-            let why = format!("{what}, {id}, cleared: {cleared}");
-            // In the journal, by each command that reads its events.
-            for by in ["sessions.verify", "sessions.status"] {
-                let mut page = anew();
-                assert_eq!(page.must(by, json!({ "id": id }))["hmac_status"], "tampered", "{by} {why}");
-            }
-            assert_eq!(anew().fails("sessions.events", json!({ "id": id })).0, Code::Corrupt, "{why}");
-            assert_eq!(anew().fails("sessions.fork", json!({ "id": id })).0, Code::Corrupt, "{why}");
-            // When it is taken, by an agent and without one: nothing was asked before.
-            let rename = || json!({ "id": id, "displayName": "Other" });
-            let mut page = anew();
-            assert_eq!(page.fails("sessions.rename", rename()).0, Code::Corrupt, "{why}");
-            let mut page = anew();
-            page.start();
-            let args = json!({ "sessionId": id, "text": "on" });
-            assert_eq!(page.fails("sendMessage", args).0, Code::Corrupt, "{why}");
-            assert!(page.models.is_empty(), "{why}");
-            let told = page
-                .events
-                .iter()
-                .any(|(name, detail)| *name == "agent:notice" && detail["kind"] == "damaged");
-            assert_eq!(told, id == "default", "a start tells of it: {why}");
-            let list = page.must("sessions.list", json!({ "withVerification": true }));
-            let one = list.as_array().unwrap().iter().find(|one| one["session"]["id"] == id).unwrap();
-            assert_eq!(one["hmac_status"], "tampered", "{why}");
-            assert_eq!(one["session"]["damaged"]["seq"], last, "{why}: {list}");
+            let last = *signed_events(&mut page, id).last().unwrap();
+            let edited = with_event(&mut page, id, last, wrong);
+            is_found_everywhere(&edited, id, last, &format!("{what}, {id}, cleared: {cleared}"));
         }
     }
+}
+
+/// A session that came in a file of another browser, and has worked here since; and the number of the row by which it came.
+fn came_in_a_file(cleared: bool) -> (Desk, u64) {
+    let mut there = signed_by("77777777", "docs", false);
+    let file = export(&mut there, "docs");
+    let mut page = Desk::on(MemoryStore::with_key(OURS), there.now, "ann");
+    page.start();
+    assert_eq!(import(&mut page, &file).unwrap()["id"], "docs");
+    let came = file.lines().filter(|line| line.starts_with("{\"row\"")).count() as u64 + 1;
+    for text in ["more", "and more"] {
+        page.prompt("docs", text);
+        page.says("yes");
+        if cleared && text == "more" {
+            page.must("clearConversation", json!({ "sessionId": "docs" }));
+        }
+    }
+    page.rows("docs");
+    (page, came)
+}
+
+/// The events of a file nobody here has signed. Those that were added here, our key has, and it says so.
+#[test]
+fn an_event_of_ours_with_a_wrong_signature_is_tampered_with_in_a_session_that_came_in_a_file() {
+    for cleared in [false, true] {
+        let (mut page, came) = came_in_a_file(cleared);
+        assert_eq!(page.integrity("docs"), "unverifiable");
+        let rows = page.store.read(&Read::all(Table::Entries, vec!["docs".into()]));
+        let lies = |seq: &u64| rows.iter().any(|(key, _)| key.get(1) == Some(&Part::Number(*seq)));
+        let mut ours = signed_events(&mut page, "docs");
+        ours.retain(|seq| *seq > came && lies(seq));
+        assert!(ours.len() > 1, "{ours:?}");
+        // Of a page of its journal, too: the row by which it came is not among those that are read.
+        for seq in [ours[0], *ours.last().unwrap()] {
+            for (what, wrong) in WRONG {
+                let why = format!("{what}, {seq}, cleared: {cleared}");
+                let edited = with_event(&mut page, "docs", seq, wrong);
+                let mut anew = Desk::on(edited.0.clone(), edited.1, "ann");
+                let events = json!({ "id": "docs", "from": seq, "limit": 1 });
+                assert_eq!(anew.fails("sessions.events", events).0, Code::Corrupt, "{why}");
+                is_found_everywhere(&edited, "docs", seq, &why);
+                assert_eq!(anew.integrity("docs"), "tampered", "{why}");
+                // What is whole of it can be gone on with.
+                anew.start();
+                assert_eq!(anew.must("sessions.salvage", json!({ "id": "docs" }))["id"], "docs-2", "{why}");
+                anew.prompt("docs-2", "on");
+                anew.says("yes");
+                anew.rows("docs-2");
+                let verified = anew.must("sessions.verify", json!({ "id": "docs-2" }));
+                assert_eq!(verified["hmac_status"], "unverifiable", "{why}");
+            }
+        }
+    }
+}
+
+/// No alarm is false: what came in the file is judged by its chain, and so is all where our key may have missed rows.
+#[test]
+fn what_came_in_a_file_is_not_ours_to_have_signed() {
+    let usable = |(store, now): (MemoryStore, u64), strict: bool, why: &str| {
+        let mut page = Desk::on(store, now, "ann");
+        page.strict = strict;
+        for by in ["sessions.verify", "sessions.status"] {
+            assert_eq!(page.must(by, json!({ "id": "docs" }))["hmac_status"], "unverifiable", "{by} {why}");
+        }
+        page.must("sessions.events", json!({ "id": "docs" }));
+        page.must("sessions.fork", json!({ "id": "docs" }));
+        page.must("sessions.rename", json!({ "id": "docs", "displayName": "Mine" }));
+        page.start();
+        page.prompt("docs", "on");
+        page.says("yes");
+        page.prompt("docs-2", "on");
+        page.says("yes");
+        page.rows("docs");
+        for id in ["docs", "docs-2"] {
+            assert_eq!(
+                page.must("sessions.verify", json!({ "id": id }))["hmac_status"],
+                "unverifiable",
+                "{why}"
+            );
+            assert!(!page.must("sessions.events", json!({ "id": id })).as_array().unwrap().is_empty());
+        }
+    };
+    let (mut page, came) = came_in_a_file(false);
+    let (theirs, ours): (Vec<u64>, Vec<u64>) =
+        signed_events(&mut page, "docs").into_iter().partition(|seq| *seq <= came);
+    assert!(!theirs.is_empty() && !ours.is_empty());
+    usable((page.store.clone(), page.now), true, "as it came");
+    let last = [*theirs.last().unwrap(), *ours.last().unwrap()];
+    for (at, strict) in [(last[0], true), (last[1], false)] {
+        for (what, wrong) in WRONG {
+            let edited = with_event(&mut page, "docs", at, wrong);
+            // A signature that says that it is our key's, and is not, nobody else has made.
+            let says_ours = wrong(if strict { "00 77777777" } else { "00 0a1b2c3d" });
+            if !says_ours.is_some_and(|signature| signature.ends_with(OURS)) {
+                usable(edited, strict, &format!("{what}, {at}"));
+            }
+        }
+    }
+    // Its head was changed too, so nobody knows who has written what is salvaged.
+    let (store, now) = with_event(&mut page, "docs", ours[0], |_| None);
+    let mut page = Desk::on(store, now, "ann");
+    page.edits(Table::Heads, "docs", |_, row| row.lines().next().map(String::from));
+    page.start();
+    assert_eq!(page.must("sessions.verify", json!({ "id": "docs" }))["hmac_status"], "tampered");
+    assert_eq!(page.must("sessions.salvage", json!({ "id": "docs" }))["id"], "docs-2");
+    let rows = page.rows("docs-2");
+    let salvaged = rows.iter().rposition(|row| row.contains("\"what\":\"salvage\"")).unwrap() as u64;
+    assert!(salvaged > ours[0]);
+    assert_eq!(page.must("sessions.fork", json!({ "id": "docs-2", "at": salvaged }))["id"], "docs-2-2");
+    for id in ["docs-2", "docs-2-2"] {
+        page.prompt(id, "on");
+        page.says("yes");
+        page.rows(id);
+        assert_eq!(page.must("sessions.verify", json!({ "id": id }))["hmac_status"], "unverifiable", "{id}");
+        page.must("sessions.events", json!({ "id": id }));
+    }
+    // A file of a browser that signs nothing.
+    let mut there = Desk::of("ann");
+    there.signs = false;
+    there.start();
+    there.launch("docs");
+    there.prompt("docs", "hello");
+    there.says("there");
+    let file = export(&mut there, "docs");
+    let mut page = Desk::on(MemoryStore::with_key(OURS), there.now, "ann");
+    assert_eq!(import(&mut page, &file).unwrap()["id"], "docs");
+    usable((page.store.clone(), page.now), true, "unsigned");
+    // It came where nothing was signed, and was worked with: the key is younger.
+    let mut page = Desk::of("ann");
+    page.signs = false;
+    assert_eq!(import(&mut page, &file).unwrap()["id"], "docs");
+    page.start();
+    page.prompt("docs", "more");
+    page.says("yes");
+    page.rows("docs");
+    let mut page = Desk::on(page.store.clone(), page.now, "ann");
+    page.strict = false;
+    page.must("sessions.rename", json!({ "id": "docs", "displayName": "Mine" }));
+    usable((page.store.clone(), page.now), false, "a younger key");
 }
 
 /// Somebody who writes to the disk has the answer say something else, and makes anew what needs no key: the chain, and the

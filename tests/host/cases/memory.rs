@@ -127,6 +127,42 @@ fn what_was_told_before_a_summary_is_told_again() {
     page.holds("default");
 }
 
+/// To tell a memory is to look it up for the model.
+#[test]
+fn what_the_agent_may_not_look_up_is_not_told() {
+    let mut page = started(json!({}));
+    add(&mut page, "Lives in Oslo.");
+    let may_not = [
+        json!({ "permissions": { "capabilities": { "Memory": "deny" } } }),
+        json!({ "permissions": { "tools": { "recall": "deny" } } }),
+        json!({ "permissions": { "default": "deny" } }),
+        json!({ "capabilities": ["PagesRead"] }),
+    ];
+    let may = [
+        json!({ "permissions": { "capabilities": { "Memory": "ask" } } }),
+        json!({ "permissions": { "tools": { "remember": "deny", "forget": "deny" } } }),
+        json!({ "permissions": { "default": "deny", "tools": { "recall": "allow" } } }),
+        json!({ "capabilities": ["Memory"] }),
+        json!({ "processType": "Researcher" }),
+    ];
+    let all = may_not.iter().map(|config| (config, false)).chain(may.iter().map(|config| (config, true)));
+    for (config, is_told) in all {
+        let mut page = Desk::on(page.store.clone(), page.now, "somebody");
+        start(&mut page, config.clone());
+        page.must("sendMessage", json!({ "text": "Where do I live?" }));
+        assert_eq!(told(&page).contains("Oslo"), is_told, "{config}");
+        says(&mut page, "I see.");
+        let question = page.must("history", json!({}))[0].clone();
+        assert_eq!(question.get("memories").is_some(), is_told, "{config}");
+        // Once it may, it is told.
+        page.must("configureAgent", json!({ "permissions": {}, "capabilities": null }));
+        page.must("sendMessage", json!({ "text": "And now?" }));
+        assert_eq!(told(&page).contains("Oslo"), !is_told, "{config}");
+        says(&mut page, "I know.");
+        page.holds("default");
+    }
+}
+
 #[test]
 fn the_most_relevant_are_told_as_many_as_the_limit_says() {
     let mut page = started(json!({ "memory": { "limit": 2 } }));

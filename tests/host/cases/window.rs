@@ -426,11 +426,14 @@ fn what_is_too_large_beside_a_conversation_is_measured_as_the_conversation_is() 
 fn a_window_of_nothing_is_told() {
     let mut page = Desk::of("somebody");
     let config = |models: Value| json!({ "provider": { "kind": "custom", "model": "m", "stream": { "$fn": 50 } }, "models": models });
-    let (code, message) = page.fails("startAgent", config(json!({ "custom": { "m": { "context": 0 } } })));
-    assert!(
-        code == Code::InvalidConfig && message.starts_with("models.custom.m.context must be at least 1"),
-        "{message}"
-    );
+    for name in ["context", "output"] {
+        let message = ["models.custom.m.", name, " must be at least 1"].concat();
+        let wrong = || config(json!({ "custom": { "m": { "context": 3_000, name: 0 } } }));
+        assert_eq!(page.fails("startAgent", wrong()), (Code::InvalidConfig, message.clone()));
+        page.must("startAgent", config(json!({})));
+        assert_eq!(page.fails("configureAgent", wrong()), (Code::InvalidConfig, message));
+        page.must("stopAgent", json!({}));
+    }
     // One that is too small for what is beside the conversation says what that is.
     page.must("startAgent", config(json!({ "custom": { "m": { "context": 3_000, "output": 500 } } })));
     let tool = json!({ "name": "look", "description": "d".repeat(8_000), "inputSchema": "{}", "execute": { "$fn": 60 } });

@@ -367,6 +367,12 @@ impl Desk {
         self.stored(Table::Entries, id)
     }
 
+    /// All that the workspace has stored, as it lies there.
+    pub fn all_stored(&self) -> String {
+        let rows = Table::ALL.into_iter().flat_map(|table| self.store.read(&Read::all(table, Vec::new())));
+        rows.map(|(_, text)| text + "\n").collect()
+    }
+
     pub fn stored(&self, table: Table, key: &str) -> Vec<String> {
         let rows = self.store.read(&Read::all(table, vec![key.into()]));
         let rows = if table == Table::Entries { unpacked(rows) } else { rows };
