@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, HashMap};
 /// So many bytes together count as something that two functions share.
 const RUN: usize = 4;
 
+/// What was placed last counts so many times as much as what was placed before it.
+const FADE: f32 = 1.7;
+
 /// Of the same type is as much as so many runs.
 const TYPE: usize = 2;
 
@@ -28,7 +31,7 @@ pub fn order(shapes: &[Shape<'_>]) -> Vec<usize> {
     // Not all that there is of a large one: none would ever share most of it.
     let own = |runs: &Vec<usize>| runs.iter().map(|&run| rarity(run)).sum::<f32>().max(1.0).powf(0.8);
     let own: Vec<f32> = functions.iter().map(own).collect();
-    // What each shares with those that were just placed. The last one counts twice as much as that before it.
+    // What each shares with those that were just placed.
     let mut shared = vec![0.0; shapes.len()];
     let mut left: Vec<usize> = (0..shapes.len()).collect();
     let mut order = Vec::new();
@@ -42,7 +45,7 @@ pub fn order(shapes: &[Shape<'_>]) -> Vec<usize> {
         }
         let next = left.remove(best);
         order.push(next);
-        shared.iter_mut().for_each(|share| *share /= 2.0);
+        shared.iter_mut().for_each(|share| *share /= FADE);
         for &run in &functions[next] {
             let weight = rarity(run);
             for &other in &holders[run] {
