@@ -145,7 +145,7 @@ export function createInstances(glue, locate) {
     });
     await made.ready;
     try {
-      await WebAssembly.instantiate(isResponse(part) ? await part.arrayBuffer() : part, { "": made.exports, ...glue.imports() });
+      await WebAssembly.instantiate(isResponse(part) ? await part.arrayBuffer() : part, { "": shared(made.exports), ...glue.imports() });
     } catch (error) {
       throw unavailable(`its part "${name}" does not fit (${error.message})`, true);
     }
@@ -205,6 +205,9 @@ export function createInstances(glue, locate) {
   const room = async (name) => bring(await ensure(), name);
   return { init, room, connect, foresee, sendable };
 }
+
+/** What a part imports of the module: what that exports, and functions by their places in its table. */
+const shared = (exports) => new Proxy(exports, { get: (own, name) => own[name] ?? own.table.get(Number(name)) });
 
 const isResponse = (it) => typeof Response === "function" && it instanceof Response;
 

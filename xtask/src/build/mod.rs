@@ -1,7 +1,7 @@
 //! `build`: the npm package, from source to `pkg/`.
 //!
-//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> divide (`parts`, `arrange`) -> modules (`modules`) -> assemble
-//! (`package`) -> measure (`sizes`, `rooms`).
+//! compile (`wasm`) -> lay out (`parts`) -> bindings (`wasm`) -> shrink (`opt`) -> divide (`parts`, `arrange`) -> modules
+//! (`modules`) -> assemble (`package`) -> measure (`sizes`, `rooms`).
 //! Promises: `pkg/` is either complete or said to be incomplete. What is above its gate or has none is a failure.
 //! Nothing is built again whose sources have not changed.
 
@@ -65,19 +65,23 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
     let started = Instant::now();
     stamp(project).clear();
     let built = wasm::compile(project, profile, "npm")?;
-    let bindings = wasm::bind(project, profile, &built)?;
-    let (named, parts) = match profile {
+    let (named, parts, glue) = match profile {
         Profile::Release => {
+            let (laid, linked) = parts::laid_out(&fs::read(&built)?)?;
+            let laid_out = built.with_extension("laid.wasm");
+            fs::write(&laid_out, laid)?;
+            let bindings = wasm::bind(project, profile, &laid_out)?;
             let small = opt::shrink(project, &bindings.wasm)?;
-            let parts = parts::divide(&fs::read(&built)?, &small)?;
-            (small, parts)
+            let parts = parts::divide(&linked, &small)?;
+            (small, parts, bindings.glue)
         }
         Profile::Debug => {
+            let bindings = wasm::bind(project, profile, &built)?;
             let whole = fs::read(&bindings.wasm)?;
-            (whole.clone(), parts::undivided(whole))
+            (whole.clone(), parts::undivided(whole), bindings.glue)
         }
     };
-    let modules = modules::bundle(project, profile, &bindings.glue, &parts.build)?;
+    let modules = modules::bundle(project, profile, &glue, &parts.build)?;
     package::assemble(project, &modules, &parts)?;
     package::texts(project)?;
     let weight = parts.parts.iter().map(|(_, part)| part.len()).sum::<usize>() + parts.main.len();
@@ -91,7 +95,7 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
 pub fn bench(project: &Project) -> Result<PathBuf> {
     let built = wasm::compile(project, Profile::Release, "bench")?;
     let bindings = wasm::bind(project, Profile::Release, &built)?;
-    let whole = arrange::arranged(&opt::shrink(project, &bindings.wasm)?)?;
+    let whole = parts::whole(&opt::shrink(project, &bindings.wasm)?)?;
     let dir = project.cache("bench");
     let _ = fs::remove_dir_all(&dir);
     modules::copy(project, &bindings.glue, &dir)?;

@@ -26,11 +26,44 @@ pub struct Node {
     pub addresses: Vec<usize>,
 }
 
+#[derive(Default)]
 pub struct Linked {
     /// The functions in the order of the module, then the data.
     pub nodes: Vec<Node>,
     /// The functions that the world calls.
     pub roots: Vec<usize>,
+    /// Each place that has the address of data.
+    pub references: Vec<Reference>,
+    /// The segments of data: their addresses, and their bytes as offsets in the file.
+    pub segments: Vec<(u32, Range<usize>)>,
+}
+
+/// The address of a piece of data stands somewhere.
+pub struct Reference {
+    /// Where in the file.
+    pub at: usize,
+    /// How it is written there.
+    pub ty: RelocationType,
+    /// The node that is meant, and how far behind its beginning.
+    pub to: usize,
+    pub addend: i64,
+}
+
+impl Linked {
+    /// Where in the file these addresses are, if they are of one segment.
+    pub fn bytes(&self, addresses: &Range<u32>) -> Option<Range<usize>> {
+        self.segments.iter().find_map(|(begin, bytes)| {
+            let from = bytes.start + addresses.start.checked_sub(*begin)? as usize;
+            let to = from + addresses.len();
+            (to <= bytes.end).then_some(from..to)
+        })
+    }
+
+    /// The address of what is at this place of the file, if that is data.
+    pub fn address(&self, at: usize) -> Option<u32> {
+        let (begin, bytes) = self.segments.iter().find(|(_, bytes)| bytes.contains(&at))?;
+        Some(begin + (at - bytes.start) as u32)
+    }
 }
 
 /// Of which function, or of which piece of data, a relocation is.
@@ -100,8 +133,12 @@ pub fn read(wasm: &[u8]) -> Result<Linked> {
     let of_symbol = places.defined(&symbols, &mut nodes)?;
     let mut data: Vec<usize> = (functions..nodes.len()).collect();
     data.sort_by_key(|&node| (nodes[node].data.start, nodes[node].data.end));
+    let mut references = Vec::new();
     for relocation in &relocations {
         let Some(target) = target(relocation, &of_symbol)? else { continue };
+        if !nodes[target].data.is_empty() {
+            references.push(places.reference(relocation, target));
+        }
         for from in places.holders(relocation, imported, &data, &nodes)? {
             nodes[from].uses.push(target);
             if takes_address(relocation.ty) {
@@ -109,11 +146,15 @@ pub fn read(wasm: &[u8]) -> Result<Linked> {
             }
         }
     }
-    Ok(Linked { nodes, roots })
+    Ok(Linked { nodes, roots, references, segments: places.segments })
 }
 
 fn takes_address(ty: RelocationType) -> bool {
     matches!(ty, RelocationType::TableIndexSleb | RelocationType::TableIndexI32)
+}
+
+fn is_in_data(relocation: &RelocationEntry) -> bool {
+    matches!(relocation.ty, RelocationType::TableIndexI32 | RelocationType::MemoryAddrI32)
 }
 
 /// What a relocation refers to; `None`: a type, a global, a table, or something of a debugger.
@@ -136,6 +177,12 @@ fn target(relocation: &RelocationEntry, of_symbol: &HashMap<usize, usize>) -> Re
 }
 
 impl Places {
+    fn reference(&self, relocation: &RelocationEntry, to: usize) -> Reference {
+        let section = if is_in_data(relocation) { self.data } else { self.code };
+        let (ty, addend) = (relocation.ty, relocation.addend);
+        Reference { at: section + relocation.offset as usize, ty, to, addend }
+    }
+
     /// The node of each symbol that is defined. Data gets one.
     fn defined(&self, symbols: &[SymbolInfo<'_>], nodes: &mut Vec<Node>) -> Result<HashMap<usize, usize>> {
         let mut of_symbol = HashMap::new();
@@ -165,7 +212,7 @@ impl Places {
         data: &[usize],
         nodes: &[Node],
     ) -> Result<Vec<usize>> {
-        if !matches!(relocation.ty, RelocationType::TableIndexI32 | RelocationType::MemoryAddrI32) {
+        if !is_in_data(relocation) {
             let at = self.code + relocation.offset as usize;
             let function = self.bodies.partition_point(|body| body.end <= at);
             ensure!(

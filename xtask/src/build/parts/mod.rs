@@ -1,18 +1,19 @@
 //! Rooms of the house as parts of the module of their own, which arrive when they are needed.
 //!
-//! linked (what refers to what, by the linker) -> optimised (the module as it would be published) -> plan (what goes where) ->
-//! cut (the modules). The module is compiled, bound and optimised whole, and cut last: nothing that an optimiser does ends
+//! linked (what refers to what, by the linker) -> layout (data into another order) -> optimised (the module as it would be
+//! published) -> plan (what goes where) -> cut (the modules). The module is compiled, bound and optimised whole, and cut last: nothing that an optimiser does ends
 //! at the border of a part.
 
 mod cut;
+mod layout;
 mod linked;
 mod optimised;
 mod plan;
 mod sections;
 
-use super::arrange::arranged;
 use crate::stamp::shown;
 use anyhow::Result;
+pub use linked::Linked;
 pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
@@ -287,17 +288,26 @@ pub struct Parts {
     pub build: String,
 }
 
+/// The linker's module with its data in another order, and what refers to what in it.
+pub fn laid_out(wasm: &[u8]) -> Result<(Vec<u8>, Linked)> {
+    let mut linked = linked::read(wasm)?;
+    let laid = layout::laid_out(wasm, &mut linked, &ROOMS)?;
+    Ok((laid, linked))
+}
+
 /// Cuts the module, if no room has come out of its doors.
-pub fn divide(linked: &[u8], optimised: &[u8]) -> Result<Parts> {
+pub fn divide(linked: &Linked, optimised: &[u8]) -> Result<Parts> {
     let build = build_of(optimised);
     let module = optimised::read(optimised)?;
-    let parts = plan::plan(&linked::read(linked)?, &module, &ROOMS)?;
+    let parts = plan::plan(linked, &module, &ROOMS)?;
     let cut = cut::cut(optimised, &module, &parts, &build)?;
-    let mut written = Vec::new();
-    for (room, part) in ROOMS.iter().zip(&cut.parts) {
-        written.push((room.name, arranged(part)?));
-    }
-    Ok(Parts { main: arranged(&cut.main)?, parts: written, build })
+    let parts = ROOMS.iter().map(|room| room.name).zip(cut.parts).collect();
+    Ok(Parts { main: cut.main, parts, build })
+}
+
+/// The module as one, as it would be published.
+pub fn whole(optimised: &[u8]) -> Result<Vec<u8>> {
+    Ok(cut::cut(optimised, &optimised::read(optimised)?, &[], &build_of(optimised))?.main)
 }
 
 /// A module that is not cut: each part is one that does nothing.
@@ -315,7 +325,7 @@ fn build_of(wasm: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::linked::{Linked, Node};
+    use super::linked::Node;
     use super::*;
     use wasm_encoder::{
         CodeSection, ConstExpr, DataSection, ElementSection, Elements, EntityType, ExportKind, ExportSection,
@@ -325,7 +335,7 @@ mod tests {
     use wasmparser::{ElementItems, Parser, Payload};
 
     const NAMES: [&str; 6] =
-        ["log", "lodger::start", "lodger::room::door", "inner", "both", "lodger::room::by_table"];
+        ["log", "lodger::start", "lodger::room::door", "lodger::inner", "both", "lodger::room::by_table"];
     const HOUSE: [Room; 1] = [Room { name: "room", on: &[], doors: &["room::door"], code: &[] }];
 
     /// One import and five functions. The world calls the first, which passes the door; what is behind it takes the
@@ -399,7 +409,7 @@ mod tests {
             uses: uses[n].to_vec(),
             addresses: if n == 7 { vec![5] } else { Vec::new() },
         });
-        Linked { nodes: nodes.collect(), roots: vec![1] }
+        Linked { nodes: nodes.collect(), roots: vec![1], ..Linked::default() }
     }
 
     fn parts(change: impl Fn(&mut Linked), rooms: &[Room]) -> Vec<(Vec<usize>, usize)> {
@@ -446,7 +456,7 @@ mod tests {
     fn what_a_few_rooms_need_is_in_each_but_for_data() {
         let room = |name, door| Room { name, on: &[], doors: door, code: &[] };
         let by_table = room("other", &["room::by_*"]);
-        // "inner", and the data that both need.
+        // The inner one, and the data that both need.
         let two = [room("room", &["room::door"]), by_table];
         assert_eq!(parts(|_| {}, &two), [(vec![2, 3], 0), (vec![3, 5], 0)]);
     }
@@ -496,10 +506,27 @@ mod tests {
         assert_eq!(written(&cut.main), (vec![(1, 2)], 4, vec!["env.log".to_owned()]));
         let main = optimised::read(&cut.main).unwrap();
         assert_eq!(main.tables[0].initial, 4);
-        assert_eq!(main.slots.values().copied().collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(main.slots.values().copied().collect::<Vec<_>>(), [2, 4]);
         assert_eq!(main.data, [(100, &b"what the main module needs:"[..])]);
         let (segments, bodies, imports) = written(&cut.parts[0]);
         assert_eq!((segments, bodies), (vec![(2, 2)], 3));
-        assert_eq!(imports, ["env.log", ".1", ".0", ".1234"]);
+        assert_eq!(imports, ["env.log", ".1", ".table", ".1234"]);
+    }
+
+    #[test]
+    fn what_a_part_calls_of_another_part_is_called_by_way_of_the_main_module() {
+        let wasm = module();
+        let module = optimised::read(&wasm).unwrap();
+        let inner = Room { name: "other", on: &[], doors: &["inner"], code: &[] };
+        let [room] = HOUSE;
+        let parts = plan::plan(&linked(), &module, &[room, inner]).unwrap();
+        let cut = cut::cut(&wasm, &module, &parts, "1234").unwrap();
+        let main = optimised::read(&cut.main).unwrap();
+        let (_, _, imports) = written(&cut.parts[0]);
+        let places = imports.iter().filter_map(|import| import.strip_prefix('.')?.parse().ok());
+        let called: Vec<usize> =
+            places.filter(|place| *place != 1234).map(|place| main.slots[&place]).collect();
+        let trap = main.functions.len() - 1;
+        assert!(!called.is_empty() && called.iter().all(|function| *function != trap), "{called:?}");
     }
 }

@@ -24,7 +24,7 @@ pub struct Room {
 }
 
 /// What goes into a part.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Part {
     /// By number in the optimised module.
     pub functions: Vec<usize>,
@@ -35,7 +35,7 @@ pub struct Part {
 }
 
 /// The parts that need something, as bits. The lowest is the main module.
-type Needs = u64;
+pub type Needs = u64;
 
 const MAIN: Needs = 1;
 
@@ -142,7 +142,7 @@ fn needs(uses: &[Vec<usize>], starts: Vec<Vec<usize>>, doors: &[Option<usize>]) 
 
 /// The parts that a function goes into; none: it stays in the main module. Where a room stands on another one that needs it
 /// too, it is in that one's part.
-fn parts_of(needs: Needs, rooms: &[Room]) -> Vec<usize> {
+pub fn parts_of(needs: Needs, rooms: &[Room]) -> Vec<usize> {
     let needing: Vec<usize> = (0..rooms.len()).filter(|room| needs >> 1 & 1 << room != 0).collect();
     let stands = |room: usize| needing.iter().any(|&other| rooms[room].on.contains(&rooms[other].name));
     let lowest: Vec<usize> = needing.iter().copied().filter(|&room| !stands(room)).collect();
@@ -156,15 +156,21 @@ fn enter(parts: &mut [Part], having: &[usize], function: usize) {
     }
 }
 
-pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<Vec<Part>> {
-    // By what the linker knows: who needs which address, and which data.
+/// The nodes through which a room is entered.
+fn of(room: usize, doors: &[Option<usize>]) -> Vec<usize> {
+    (0..doors.len()).filter(|&node| doors[node] == Some(room)).collect()
+}
+
+/// By what the linker knows: who needs which address, and which data.
+pub fn by_linker(linked: &Linked, rooms: &[Room]) -> Vec<Needs> {
     let doors: Vec<_> = linked.nodes.iter().map(|node| room_of(&node.name, rooms)).collect();
     let uses: Vec<_> = linked.nodes.iter().map(|node| node.uses.clone()).collect();
-    let of = |room: usize, doors: &[Option<usize>]| -> Vec<usize> {
-        (0..doors.len()).filter(|&node| doors[node] == Some(room)).collect()
-    };
     let starts = std::iter::once(linked.roots.clone()).chain((0..rooms.len()).map(|room| of(room, &doors)));
-    let by_linker = needs(&uses, starts.collect(), &doors);
+    needs(&uses, starts.collect(), &doors)
+}
+
+pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<Vec<Part>> {
+    let by_linker = by_linker(linked, rooms);
     let (mut by_slot, mut from_main): (HashMap<u32, Needs>, BTreeSet<u32>) = Default::default();
     for (node, needs) in linked.nodes.iter().zip(&by_linker) {
         by_slot.extend(node.slot.map(|slot| (slot, *needs)));
@@ -224,12 +230,20 @@ pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<V
             *bytes.entry(address).or_default() |= if *needs == 0 { MAIN } else { *needs };
         }
     }
+    // What nothing has between two pieces of a part only aligns them.
+    let mut last = None;
     for (address, needs) in bytes {
-        let [part] = parts_of(needs, rooms)[..] else { continue };
-        match parts[part].data.last_mut() {
-            Some(range) if range.end == address => range.end += 1,
-            _ => parts[part].data.push(address..address + 1),
+        let part = match parts_of(needs, rooms)[..] {
+            [part] => Some(part),
+            _ => None,
+        };
+        if let Some(part) = part {
+            match parts[part].data.last_mut().filter(|_| last == Some(part)) {
+                Some(range) => range.end = address + 1,
+                None => parts[part].data.push(address..address + 1),
+            }
         }
+        last = part;
     }
     Ok(parts)
 }
