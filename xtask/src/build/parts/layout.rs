@@ -1,9 +1,9 @@
 //! Puts data into another order in the module as the linker leaves it: what a part has lies together, and so do texts.
 //!
 //! The linker puts data in the order of the code. So the main module was left with 500 pieces, each with an address and a
-//! length of its own: 2.4 KB of brotli. Texts that are like each other lie side by side (`arrange`), which is 0.5 KB less. The relocations tell each place that an address stands in, and the linker has left
-//! five bytes for each. Promises: no piece of data is larger, aligned worse or in another segment than before. An address that
-//! is not what its relocation says is refused.
+//! length of its own: 2.4 KB of brotli. Texts that are like each other lie side by side (`arrange`), which is 0.5 KB less. The
+//! relocations tell each place that an address stands in, and the linker has left five bytes for each. Promises: no piece of
+//! data is larger, aligned worse or in another segment than before. An address that is not what its relocation says is refused.
 
 use super::super::arrange::{self, Shape};
 use super::linked::{Linked, Reference};
