@@ -5,8 +5,8 @@
 //! calls it by the table only: where a function of a part was called, a function of two instructions is left. A place
 //! in the table that a part will fill holds a function that traps.
 //!
-//! A function of the main module that a part calls has a place in the table, too, and the part imports it by the number of
-//! that place (`js/instance.js` looks it up). An export for each would cost 1.8 KB of brotli more: a name is three bytes, and
+//! A function of the main module that a part calls has a place in the table, too. The part imports it by the number of that
+//! place, and `js/instance.js` looks it up. An export for each would cost 1.8 KB of brotli more: a name is three bytes, and
 //! says nothing that the place does not. The places are in the order of the functions, and what a part imports in that of the
 //! places: numbers that rise compress better. All functions stand beside those that they are like (`arrange`).
 
