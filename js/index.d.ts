@@ -590,8 +590,8 @@ export interface AgentConfig {
    * up what was said before the newest `keep` tokens. By default these are a quarter of what the window has for the conversation, at
    * most 20,000, and at most half of what `at` comes to. They are never more than half of what the window has. `instructions`: what matters most. `provider`: the name of the provider that sums
    * up, by default the provider that answers. A model of unknown window is asked for a summary once its provider refuses a request as too
-   * long. Where a summary fails and there is room for the request as it is, the run goes on without (`agent:notice` tells it). `false`: a
-   * full window fails the run, with `context_length`.
+   * long. Where a summary fails and there is room for the request as it is, the run goes on without (`agent:notice` tells it). `false`: all is
+   * sent as it is, and a provider that refuses it fails the run with `context_length`.
    */
   compaction?: false | { at?: number; keep?: number; instructions?: string; provider?: string };
   /**
@@ -1258,7 +1258,7 @@ export interface Sessions {
    * "all"; without one it is made of project, provider and time, and numbered where two are alike. `displayName`: up to 200
    * characters of any language, without line ends, blanks at its ends and what turns the direction of text. `provider`: a name in
    * `providers`, which this session keeps to; while that has no key the session is `starting`, and prompts wait, in this page only. Without a name it is the main provider, whose key nothing waits for:
-   * the session is `running`, and a prompt is refused with `not_configured`.
+   * the session is `running`, and its runs fail with `not_configured`.
    *
    * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. The shapes of
    * the AI SDK (`UIMessage`, `ModelMessage`), of OpenAI (chat, Responses) and of Anthropic are taken too. Texts and

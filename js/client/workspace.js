@@ -418,16 +418,16 @@ export class Workspace extends EventTarget {
       create: (page) => command("create", page),
       read: (slug) => command("read", { slug }),
       tree: (rootSlug) => command("tree", { rootSlug }),
-      search: (query, options) => command("search", { ...options, query }),
-      update: (slug, change, options) => command("update", { ...change, ...options, slug }),
+      search: (query, options) => command("search", besides(options, { query })),
+      update: (slug, change, options) => command("update", besides(change, { ...options, slug })),
       rename: (slug, title) => command("rename", { slug, title }),
-      move: (slug, to) => command("move", { ...to, slug }),
+      move: (slug, to) => command("move", besides(to, { slug })),
       delete: (slug) => command("delete", { slug }),
       trash: () => command("trash"),
       restore: (slug) => command("restore", { slug }),
       backlinks: (slug) => command("backlinks", { slug }),
       outgoingLinks: (slug) => command("outgoingLinks", { slug }),
-      versions: (slug, options) => command("versions", { ...options, slug }),
+      versions: (slug, options) => command("versions", besides(options, { slug })),
     };
   }
 
@@ -435,9 +435,9 @@ export class Workspace extends EventTarget {
     const command = (name, args) => this.#command(`memory.${name}`, args);
     return {
       list: (options) => command("list", options),
-      search: (query, options) => command("search", { ...options, query }),
+      search: (query, options) => command("search", besides(options, { query })),
       add: (memory) => command("add", memory),
-      update: (id, change) => command("update", { ...change, id }),
+      update: (id, change) => command("update", besides(change, { id })),
       remove: (id, options) => command("remove", { ...options, id }),
     };
   }
@@ -984,6 +984,9 @@ const NOT_MEANT = ["permission_denied", "session_not_found", "invalid_transition
 const FOREIGN = [["parameters", "inputSchema"], ["schema", "inputSchema"], ["handler", "execute"], ["run", "execute"]];
 
 const NONE = Object.freeze([]);
+
+/** What was given with what stands beside it; what is no object as it is, so that it is refused as that. */
+const besides = (given, own) => (typeof (given ?? own) !== "object" || Array.isArray(given) ? given : { ...given, ...own });
 
 /** A store of what comes late and has a `snapshot`. Until then it is `loading`, with what there is of it (`empty`). */
 class LateStore extends Store {

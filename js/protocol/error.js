@@ -47,12 +47,12 @@ export const errorInfo = (error) => {
   return { code, message, retryable, ...Object.fromEntries(more) };
 };
 
-/** What to write in place of a name that begins or ends alike: for what cannot wait for `hints.js`, which knows better. */
+/** What to write in place of a name that differs in a letter, or begins or ends alike: for what cannot wait for `hints.js`, which knows better. */
 export function nearest(name, known) {
   const given = name.toLowerCase();
   const near =
-    known.find((other) => other.toLowerCase().startsWith(given.slice(0, 4)) || (given.length > 4 && other.toLowerCase().endsWith(given.slice(-4)))) ??
-    known.find((other) => isNear(given, other.toLowerCase()));
+    known.find((other) => isNear(given, other.toLowerCase())) ??
+    known.find((other) => other.toLowerCase().startsWith(given.slice(0, 4)) || (given.length > 4 && other.toLowerCase().endsWith(given.slice(-4))));
   return near ? `Write "${near}". ` : "";
 }
 

@@ -142,8 +142,8 @@ const key = (name, args) => JSON.stringify([name, Object.entries(args).sort(([a]
 /** A result without the fence around it: a first and a last line that carry the same mark. */
 function unframed(text) {
   const lines = text.trim().split("\n");
-  const [mark] = lines[0].match(/[0-9a-f]{8,}/i) ?? [];
-  if (lines.length > 2 && mark && /^[<[({=#-]/.test(lines[0]) && lines.at(-1).includes(mark)) return lines.slice(1, -1).join("\n").trim();
+  const [, mark] = lines.at(-1).match(/^<\/\w+ (\S{8,})>$/) ?? [];
+  if (lines.length > 2 && mark && lines[0].startsWith("<") && lines[0].includes(mark)) return lines.slice(1, -1).join("\n").trim();
   return text.trim();
 }
 

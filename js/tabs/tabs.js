@@ -13,8 +13,8 @@ import { AGAIN, KEYED, OWN, WAITS } from "../protocol/commands.js";
 import { STOPPED } from "../protocol/status.js";
 import { Guests, named } from "./guests.js";
 
-/** The version of what tabs say to each other: of all that `PROTOCOL.md` has. */
-const VERSION = 3;
+/** The version of what tabs say to each other, of all that `PROTOCOL.md` has. The rows have the same: a tab that cannot read them cannot hold the agent. */
+const VERSION = 5;
 /** What tabs of all versions say, always as version 1: who holds the agent, in which version, and that it is to let go. */
 const EVER = ["who", "holds", "freed", "yield"];
 /** How long a tab waits to hear who holds the agent, in milliseconds. */

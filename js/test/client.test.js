@@ -57,6 +57,7 @@ both("the members and their arguments cross by name", async (open) => {
   await w.pages.backlinks("s");
   await w.pages.outgoingLinks("s");
   await w.pages.versions("s", { limit: 1 });
+  await w.pages.move("s", "t");
   await w.memory.list({ limit: 1 });
   await w.memory.search("q", { scope: "account" });
   await w.memory.add({ text: "t" });
@@ -93,6 +94,7 @@ both("the members and their arguments cross by name", async (open) => {
     ["pages.backlinks", { slug: "s" }],
     ["pages.outgoingLinks", { slug: "s" }],
     ["pages.versions", { limit: 1, slug: "s" }],
+    ["pages.move", "t"],
     ["memory.list", { limit: 1 }],
     ["memory.search", { scope: "account", query: "q" }],
     ["memory.add", { text: "t" }],

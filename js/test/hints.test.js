@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
-import { failure, onlyKnown, explained } from "../protocol/error.js";
+import { explained, failure, nearest, onlyKnown } from "../protocol/error.js";
 import { hintFor } from "../protocol/hints.js";
 
 const types = fs.readFileSync(new URL("../index.d.ts", import.meta.url), "utf8");
@@ -30,6 +30,13 @@ test("the nearest name, and what other libraries call it", () => {
   }
   assert.match(option("tools"), /^tools\.register gives the agent its tools\. It knows/);
   assert.match(hintFor({ message: 'sendMessage does not know "abortSignal"' }), /^Write "signal"\./);
+});
+
+test("what cannot wait names the nearest too: a letter less or more before a word that begins alike", () => {
+  const known = ["name", "description", "inputSchema", "destructive", "destination", "annotations", "explanation", "execute"];
+  for (const [name, wanted] of Object.entries({ desination: "destination", destinations: "destination", annotation: "annotations", explanations: "explanation", descr: "description", schema: "inputSchema", zzz: undefined })) {
+    assert.equal(nearest(name, known), wanted ? `Write "${wanted}". ` : "", name);
+  }
 });
 
 test("a function where none can stand: what was meant by it", () => {

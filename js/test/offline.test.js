@@ -241,7 +241,7 @@ test("only the last question counts, and its context is not part of it", async (
 
 test("a result inside a fence is read without it", async () => {
   const pages = new Pages([{ title: "Dragon Lore", content: "Dragons breathe fire." }]);
-  const run = (...call) => `<result source="Workspace" nonce="ab12cd34ef">\n${pages.run(...call)}\n</result ab12cd34ef>`;
+  const run = (...call) => `<result source="Workspace" KPN7w3mx/Tg+>\n${pages.run(...call)}\n</result KPN7w3mx/Tg+>`;
   assert.match((await converse(pages, "Read 'Dragon Lore'", { run })).text, /^“Dragon Lore” says:\n\nDragons breathe fire\.$/);
 });
 

@@ -382,7 +382,7 @@ export class World {
     const epoch = this.disk.epoch + 1 + this.draw(2);
     const t = ["holds", "says", "freed"][this.draw(3)];
     this.trace.push(`lie ${t} ${epoch}`);
-    this.post({ id: "liar", alive: true }, { v: t === "says" ? 3 : 1, speaks: 3, from: "liar", epoch, t, n: 1, list: [] });
+    this.post({ id: "liar", alive: true }, { v: t === "says" ? 5 : 1, speaks: 5, from: "liar", epoch, t, n: 1, list: [] });
   }
 
   person(tab) {

@@ -38,14 +38,14 @@ function alone() {
   return { tabs, take, timers, settle: (epoch = 0) => alive(epoch) };
 }
 const EVER = ["who", "holds", "freed", "yield"];
-const words = (from, more) => ({ ...(EVER.includes(more.t) ? { v: 1, speaks: 3 } : { v: 3 }), from, epoch: 1, ...more });
+const words = (from, more) => ({ ...(EVER.includes(more.t) ? { v: 1, speaks: 5 } : { v: 5 }), from, epoch: 1, ...more });
 const status = { t: "status", json: "Running" };
 
 test("what is not ours, forged or of another version changes nothing", () => {
   const { tabs, take, settle } = alone();
   settle();
   take();
-  const odd = [undefined, null, "x", 5, [], {}, { v: 1 }, { v: 1, from: 5 }, { v: 3, from: "a", t: "holds", epoch: 1 }, { v: 1, speaks: "3", from: "a", t: "holds", epoch: 1 }, { v: 1, from: "me", t: "holds", epoch: 9 }, { v: 1, from: "a", t: "join", epoch: 1, low: 1, tools: [] },
+  const odd = [undefined, null, "x", 5, [], {}, { v: 1 }, { v: 1, from: 5 }, { v: 5, from: "a", t: "holds", epoch: 1 }, { v: 1, speaks: "5", from: "a", t: "holds", epoch: 1 }, { v: 1, from: "me", t: "holds", epoch: 9 }, { v: 1, from: "a", t: "join", epoch: 1, low: 1, tools: [] },
     words("a", { t: "says", n: 1, list: [], epoch: undefined }), words("a", { t: "says", n: 1, list: 5 }), words("a", { t: "says", n: 1, list: [null] }), words("a", { t: "join" }), words("a", { t: "command", id: 1, name: "stopAgent" }), words("a", { t: "answers" }), words("a", { t: "nothing" }),
     ...[undefined, 7, [null], [7]].map((mirror) => words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror }]] })), words("a", { t: "freed", stopped: true })];
   for (const message of odd) tabs.fromTab(message);
@@ -214,7 +214,7 @@ test("what was changed goes on with the agent, but no function and no provider; 
   const told = (patch) => {
     tabs.fromClient({ t: "command", id: (told.id = (told.id ?? 10) + 1), name: "configureAgent", args: patch });
     tabs.fromHost({ t: "reply", id: told.id });
-    tabs.fromTab({ v: 3, from: "b", epoch: 2, t: "join", low: 1, tools: [] });
+    tabs.fromTab({ v: 5, from: "b", epoch: 2, t: "join", low: 1, tools: [] });
     const said = take("post").filter(({ t }) => t === "says").at(-1);
     return said.list.find(([, { t }]) => t === "joined")[1].mirror.find(({ t }) => t === "changes").changes;
   };
@@ -401,7 +401,7 @@ test("a tab of the first version, which knows of no other, is told that the hold
   take();
   const older = (more) => tabs.fromTab({ v: 1, from: "old", epoch: 1, ...more });
   older({ t: "who", epoch: undefined });
-  assert.deepEqual(take("post"), [{ v: 1, speaks: 3, from: "me", epoch: 1, t: "holds" }], "in words of all versions");
+  assert.deepEqual(take("post"), [{ v: 1, speaks: 5, from: "me", epoch: 1, t: "holds" }], "in words of all versions");
   older({ t: "join", low: 1, tools: [{ name: "look" }] });
   older({ t: "command", id: 1, low: 1, name: "sendMessage", args: { text: "hello" }, until: 1 });
   const said = take("post").filter(({ t }) => t === "says").map(({ v, t, n, list }) => [v, t, n, list]);
@@ -424,7 +424,7 @@ test("where a newer version holds the agent, each command that it would get is t
   tabs.fromHost({ t: "reply", id: 1, error: { code: "already_running" } });
   take();
   for (let n = 0; n < 2; n++) {
-    tabs.fromTab({ v: 1, speaks: 4, from: "a", epoch: 1, t: "holds" });
+    tabs.fromTab({ v: 1, speaks: 6, from: "a", epoch: 1, t: "holds" });
     settle(1);
   }
   const events = take("deliver").filter(({ t, type }) => t === "event" && type === "agent:error");
@@ -440,7 +440,7 @@ test("where a newer version holds the agent, each command that it would get is t
 test("a take-over in front of a newer version is refused, and nobody is asked to let go or robbed", () => {
   const { tabs, take, settle } = alone();
   settle();
-  tabs.fromTab({ v: 1, speaks: 4, from: "a", epoch: 1, t: "holds" });
+  tabs.fromTab({ v: 1, speaks: 6, from: "a", epoch: 1, t: "holds" });
   settle(1);
   take();
   tabs.fromClient({ t: "command", id: 1, name: "startAgent", args: { ifRunning: "takeover" } });

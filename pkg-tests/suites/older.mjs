@@ -34,6 +34,10 @@ const OWN = {
     format: 2, end: ['"turns":1},"what":"end"', '"turns":2},"what":"end"'], checkpoint: true, newer: "newer_version",
     here: { 'sessions.export("default")': "done", 'keys.set("anthropic", "sk-ant-0123456789")': "done", 'keys.remove("anthropic")': "done" },
   },
+  "0.1.0-4": {
+    format: 4, end: ['"turns":1,"v":3},"what":"end"', '"turns":2,"v":3},"what":"end"'], checkpoint: true, newer: "newer_version",
+    here: { 'sessions.export("default")': "done", 'keys.set("anthropic", "sk-ant-0123456789")': "done", 'keys.remove("anthropic")': "done" },
+  },
 };
 
 const JOIN = { ifRunning: "join" };

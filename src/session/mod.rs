@@ -64,7 +64,7 @@ use versions::Versions;
 /// How many model calls a run may make where the page does not say.
 pub const DEFAULT_MAX_TURNS: u64 = 20;
 
-/// How long the mark of a conversation is, in hexadecimal digits.
+/// How long the mark of a conversation is, in characters of a hash.
 const MARK: usize = 12;
 
 /// A run that is over, as later questions about it need it.

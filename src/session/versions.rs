@@ -161,8 +161,11 @@ impl Session {
         if self.shows(message) {
             return Some(());
         }
-        // It may have been withdrawn since, with all that says so.
-        let Some(runs) = self.conversation_with(message) else { return self.is_blank().then_some(()) };
+        let Some(runs) = self.conversation_with(message) else {
+            // It may have been withdrawn or cleared since, with all that says so. It counts as it did then.
+            self.generation += 1;
+            return self.is_blank().then_some(());
+        };
         let same = runs.iter().zip(&self.runs).take_while(|(one, other)| one.id == other.id).count();
         let comes: Vec<Run> = runs.into_iter().skip(same).cloned().list();
         let runs = self.runs.split_off(same);

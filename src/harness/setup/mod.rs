@@ -200,8 +200,11 @@ impl Setup {
         if let Some(name) = names.iter().find(|name| self.registry.get(name).is_none()) {
             let known: Vec<&str> = self.registry.definitions().map(|tool| tool.name.as_str()).list();
             let message = ["tools names \"", shortened(name), "\", which is not registered"].concat();
-            let hint = ["the tools are ", &find::join(&known, ", ")].concat();
-            return Err(ErrorInfo::new(Code::InvalidConfig, message).hint(hint));
+            let error = ErrorInfo::new(Code::InvalidConfig, message);
+            return Err(match known[..] {
+                [] => error.hint("register it first"),
+                _ => error.hint(["the tools are ", &find::join(&known, ", ")].concat()),
+            });
         }
         self.config_with(overrides)
     }

@@ -91,6 +91,14 @@ fn an_older_version_changes_no_page_of_a_newer_format() {
 }
 
 /// A row of the format with one bit flipped, each of them.
+/// Two tabs of other formats cannot share a workspace, so they must not take each other for the same version.
+#[test]
+fn tabs_and_rows_have_one_version() {
+    let source = include_str!("../../../js/tabs/tabs.js");
+    let version = source.lines().find_map(|line| line.strip_prefix("const VERSION = ")).unwrap();
+    assert_eq!(version, format!("{FORMAT};"));
+}
+
 fn flipped(text: &str) -> impl Iterator<Item = String> {
     (0..text.len() * 8).filter_map(|bit| {
         let mut bytes = text.as_bytes().to_vec();

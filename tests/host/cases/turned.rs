@@ -315,5 +315,13 @@ fn whatever_is_edited_made_anew_switched_and_removed_a_reload_finds_the_same() {
             assert_eq!(everything(&mut page), all, "seed {seed}, step {step}");
         }
         page.holds("default");
+        // What its erased rows add up to is what they did before.
+        page.must("clearConversation", json!({}));
+        page.rows("default");
+        for _ in 0..2 {
+            let verified = page.must("sessions.verify", json!({ "id": "default" }));
+            assert_eq!(verified["hmac_status"], "verified", "seed {seed}: {verified}");
+            page = lost(page);
+        }
     }
 }
