@@ -45,7 +45,7 @@ impl Harness {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         self.core.sessions.take_heads(part(0));
-        self.core.take_over_named(part(5));
+        self.core.take_over_named(part(5), part(0));
         let mut sessions = Vec::new();
         // An archived one is opened when it is needed, as the others are.
         let first = self.core.sessions.head(DEFAULT_SESSION);

@@ -6,11 +6,15 @@
 //! (`removed`).
 
 use crate::harness::action::Action;
+use crate::harness::core::head::Head;
 use crate::harness::core::integrity::NO_HEAD;
 use crate::harness::core::{Core, Lifecycle, tasks};
-use crate::json::{json, parse};
+use crate::journal::FORMAT;
+use crate::json::parse;
+use crate::object::Object;
 use crate::ports::{Key, Part, Read, Rows, Table, Write};
 use crate::session::damage::Damage;
+use serde_json::Value;
 
 /// What the key of such a row begins with; the id of its session follows.
 const ROW: &str = "session";
@@ -29,10 +33,19 @@ fn row_key(session: &str) -> Key {
     vec![ROW.into(), session.into()]
 }
 
+/// A tab with an earlier version of the package takes all rows for damaged whose format it does not know. This version has
+/// worked in the session, so nothing was wrong with it before.
+fn is_of_an_older_tab(session: &str, found: &Value, heads: &Rows) -> bool {
+    let is_its_own = |(key, _): &&(Key, String)| key.first() == Some(&Part::Text(session.into()));
+    let is_older = found.get("v").and_then(Value::as_u64) < Some(FORMAT);
+    is_older && heads.iter().find(is_its_own).is_some_and(|(_, head)| Head::parse(head).is_of_today())
+}
+
 impl Core {
     /// The row of a session says what is known of it. `None`: it has none.
     pub(in crate::harness) fn named(&self, session: &str) -> Option<Write> {
-        let value = self.sessions.damage(session).map(|damage| json(&damage.json())).unwrap_or_default();
+        let found = |damage: &Damage| Object::new().all(damage.json()).number("v", FORMAT).json();
+        let value = self.sessions.damage(session).map(found).unwrap_or_default();
         let row = Write::Put { table: Table::Meta, key: row_key(session), value };
         (!tasks::is_task(session)).then_some(row)
     }
@@ -60,13 +73,15 @@ impl Core {
         self.write_named(unnamed(session));
     }
 
-    /// Takes in what the rows of [`all_named`] say, and gives the sessions that they name.
-    pub(in crate::harness) fn take_named(&mut self, rows: &Rows) -> Vec<String> {
+    /// Takes in what the rows of [`all_named`] say, and gives the sessions that they name. `heads`: those that are read beside them.
+    pub(in crate::harness) fn take_named(&mut self, rows: &Rows, heads: &Rows) -> Vec<String> {
         let mut ids = Vec::new();
         for (key, text) in rows {
             let Some(Part::Text(id)) = key.last() else { continue };
             if self.sessions.damage(id).is_none()
-                && let Some(damage) = parse(text).as_ref().and_then(Damage::read)
+                && let Some(found) = parse(text)
+                && let Some(damage) = Damage::read(&found)
+                && !is_of_an_older_tab(id, &found, heads)
             {
                 self.sessions.set_aside(id, damage);
             }
@@ -77,13 +92,13 @@ impl Core {
 
     /// The same for who takes the workspace: what the rows do not say was put right by another tab. A session whose head is
     /// gone is worked in by nobody, and none is begun in its place, until a list has seen whether anything is left of it.
-    pub(in crate::harness) fn take_over_named(&mut self, rows: &Rows) {
+    pub(in crate::harness) fn take_over_named(&mut self, rows: &Rows, heads: &Rows) {
         for (key, _) in rows.iter().filter(|(_, text)| text.is_empty()) {
             if let Some(Part::Text(id)) = key.last() {
                 self.forget_integrity(id);
             }
         }
-        for id in self.take_named(rows) {
+        for id in self.take_named(rows, heads) {
             if self.sessions.head(&id).is_none() && self.sessions.damage(&id).is_none() {
                 self.sessions.set_aside(&id, Damage::of_head(NO_HEAD));
             }

@@ -208,7 +208,9 @@ impl Reads {
         signatures: Option<&[String]>,
     ) {
         let heads = heads_in(rows);
-        let mut named = core.take_named(rows.get(2).unwrap_or(&Rows::new()));
+        let none = Rows::new();
+        let part = |at: usize| rows.get(at).unwrap_or(&none);
+        let mut named = core.take_named(part(2), part(0));
         let firsts = rows.get(3..).unwrap_or_default();
         if firsts.is_empty() && of != Listing::Grants {
             named.retain(|id| core.sessions.damage(id).is_none());

@@ -90,7 +90,6 @@ fn an_older_version_changes_no_page_of_a_newer_format() {
     assert_eq!(world.disk.read(&format).first().map(|(_, value)| &**value), Some(&*format_text(FORMAT + 1)));
 }
 
-/// A row of the format with one bit flipped, each of them.
 /// Two tabs of other formats cannot share a workspace, so they must not take each other for the same version.
 #[test]
 fn tabs_and_rows_have_one_version() {
@@ -99,6 +98,28 @@ fn tabs_and_rows_have_one_version() {
     assert_eq!(version, format!("{FORMAT};"));
 }
 
+/// What an earlier version makes of rows that it does not know says nothing, once this one has worked with them.
+#[test]
+fn what_an_older_tab_takes_for_damage_is_none() {
+    for (found, works) in
+        [("", true), (r#"{"seq":1,"why":"x"}"#, true), (r#"{"seq":1,"v":5,"why":"x"}"#, false)]
+    {
+        let mut page = Desk::started("ann");
+        page.prompt("default", "hello");
+        page.says("there");
+        page.rows("default");
+        let key = vec!["session".into(), "default".into()];
+        let write = Write::Put { table: Table::Meta, key, value: found.into() };
+        page.store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+        let mut next = page.crash("ann");
+        let listed = next.must("sessions.list", json!({ "withVerification": true }));
+        assert_eq!(listed[0]["hmac_status"] == "tampered", !works, "{found}: {listed}");
+        next.start();
+        assert_eq!(next.ask("sendMessage", json!({ "text": "on" })).is_ok(), works, "{found}");
+    }
+}
+
+/// A row of the format with one bit flipped, each of them.
 fn flipped(text: &str) -> impl Iterator<Item = String> {
     (0..text.len() * 8).filter_map(|bit| {
         let mut bytes = text.as_bytes().to_vec();
