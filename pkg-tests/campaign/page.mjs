@@ -190,7 +190,7 @@ export function keepShop() {
     /** What only a whole journal gives. */
     async proof() {
       const { same, firstDifference } = await ws.sessions.replay(await ws.sessions.export("default"));
-      return T.plain({ same, firstDifference, hmac: (await ws.sessions.status("default")).hmac_status });
+      return T.plain({ same, firstDifference, hmac: (await ws.sessions.verify("default")).hmac_status });
     },
   };
 }
