@@ -76,7 +76,7 @@ export default function (test) {
     });
     assert.match(seen.system, /^You help\.\n\n[^]*## Available Tools\n\n- search_pages\n[^]*## Skills\n\n[^]*\n- greet: When somebody comes\./);
     assert.doesNotMatch(seen.system, /ahoy/);
-    assert.match(seen.read, /^<result source="System" [0-9a-f]+>\nSay ahoy first\. Use:\n- search_pages\n<\/result/);
+    assert.match(seen.read, /^<result source="System" [\w+/]+>\nSay ahoy first\. Use:\n- search_pages\n<\/result/);
     assert.doesNotMatch(seen.later, /## Skills/);
     assert.deepEqual(seen.tools, [true, false]);
   });

@@ -201,7 +201,7 @@ const summary = (played) => {
 
 /** The result stands in its frame once, nowhere else, and cannot end it. */
 function checkFrame({ mark, content, elsewhere }, id, way, what) {
-  assert.match(mark, /^[0-9a-f]{8,}$/, what);
+  assert.match(mark, /^[\w+/]{8,}$/, what);
   const source = EXTERNAL.includes(way) ? "External" : "Workspace";
   const [begin, end] = [`<result source="${source}" ${mark}>\n`, `\n</result ${mark}>`];
   assert.ok(content.startsWith(begin) && content.endsWith(end), `${what}: ${content.slice(0, 100)} … ${content.slice(-100)}`);
@@ -242,7 +242,7 @@ async function playAll({ cases, way, host, tools, origin }) {
   const provider = { kind: "custom", async *stream({ messages }) {
     const asked = messages.findLastIndex((m) => m.role === "user");
     const results = messages.slice(asked).filter((m) => m.role === "tool");
-    const [, mark] = messages[0].content.match(/with the mark ([0-9a-f]+)\./) ?? [];
+    const [, mark] = messages[0].content.match(/with the mark ([\w+/]+)\./) ?? [];
     now.mark ??= mark;
     const said = JSON.stringify(messages[asked].content);
     // Who sums up, or works for another, is taken in by it too.

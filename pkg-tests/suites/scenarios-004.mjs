@@ -378,7 +378,7 @@ function availableTools(system) {
 /** What stands inside the frame of a result; a refusal of ours has none. */
 const unframed = (text) => framed(text)?.groups.inside ?? text;
 function framed(text) {
-  const frame = text.match(/^<result source="(Workspace|External|System)" (?<mark>[0-9a-f]+)>\n(?<inside>[^]*)\n<\/result \k<mark>>$/);
+  const frame = text.match(/^<result source="(Workspace|External|System)" (?<mark>[\w+/]+)>\n(?<inside>[^]*)\n<\/result \k<mark>>$/);
   if (frame) assert.ok(!frame.groups.inside.includes(frame.groups.mark), "the text between cannot contain the mark");
   return frame;
 }
