@@ -97,7 +97,7 @@ function forged(on) {
         command: ["id", "low", "name", "args", "files", "operator", "until"], answers: ["message"], nothing: ["n"], constructor: ["n"], __proto__: ["n"],
       };
       const claims = ["holds", "says"]; // of later epochs: below
-      const versionOf = (t) => (["who", "holds", "freed", "yield"].includes(t) ? 1 : 3);
+      const versionOf = (t) => (["who", "holds", "freed", "yield"].includes(t) ? 1 : 5);
       const right = { stopped: true, n: 1, list: [], low: 1, tools: [], id: 1, name: "history", args: {}, message: { t: "answer", id: 1 }, until: Date.now() + 60_000 };
       const post = (message) => { try { channel.postMessage(message); n++; } catch { /* it cannot be posted by anybody */ } };
       let n = 0;
@@ -116,9 +116,9 @@ function forged(on) {
         for (const name of names) for (const value of wrong) post({ v: versionOf(t), t, from: "foreign", epoch, ...body, [name]: value });
       }
       // A tab that does not exist has tools, and asks for what is nothing.
-      post({ v: 3, t: "join", from: "foreign", epoch, low: 1, tools: [{}, { name: 7 }, { name: "x", execute: 7 }, { name: "look", description: "", inputSchema: "{", execute: { $fn: -1 } }] });
+      post({ v: 5, t: "join", from: "foreign", epoch, low: 1, tools: [{}, { name: 7 }, { name: "x", execute: 7 }, { name: "look", description: "", inputSchema: "{", execute: { $fn: -1 } }] });
       for (const [id, name] of ["none", "__proto__", "standIn", "letGo", "close", "setOperator", "tools.register", "tools.unregister", "interrupt", "sessions.attach", "startAgent"].entries()) {
-        post({ v: 3, t: "command", from: "foreign", epoch, id: 100 + id, low: 1, name, args: { on: 7, command: {}, name: {}, epoch: {}, config: 7 }, operator: 7, until: Date.now() + 60_000 });
+        post({ v: 5, t: "command", from: "foreign", epoch, id: 100 + id, low: 1, name, args: { on: 7, command: {}, name: {}, epoch: {}, config: 7 }, operator: 7, until: Date.now() + 60_000 });
       }
       return n;
     }, epoch);
@@ -136,7 +136,7 @@ function forged(on) {
     // That somebody else holds the agent now: the holder looks for that one's lock. So does a viewer that
     // hears no more of the one that it believed.
     await c.evaluate((epoch) => {
-      for (const of of [epoch + 1, 1e9, 2 ** 53, Infinity]) for (const t of ["holds", "says"]) channel.postMessage({ v: t === "says" ? 3 : 1, t, from: "foreign", epoch: of, n: 1, list: [] });
+      for (const of of [epoch + 1, 1e9, 2 ** 53, Infinity]) for (const t of ["holds", "says"]) channel.postMessage({ v: t === "says" ? 5 : 1, t, from: "foreign", epoch: of, n: 1, list: [] });
     }, epoch);
     await c.evaluate(() => T.turn());
     await follows(b);
@@ -152,14 +152,14 @@ function forged(on) {
 
 function versions(on) {
   // `newer`: whether the tab beside this one is; a tab reads what older versions have written, and is told of newer ones.
-  for (const [version, newer] of [[1, false], [2, false], [4, true]]) {
+  for (const [version, newer] of [[1, false], [4, false], [6, true]]) {
     on(`a tab of version ${version} beside this one: neither obeys the other, and each agent works as alone`, async (t, host) => {
       const a = await begin(await open(t, host));
       const context = await t.context();
       let replaced = 0;
       await context.route("**/modules/tabs/tabs.js", async (route) => {
         const response = await route.fetch();
-        const around = (await response.text()).split("const VERSION = 3;");
+        const around = (await response.text()).split("const VERSION = 5;");
         replaced += around.length - 1;
         await route.fulfill({ response, body: around.join(`const VERSION = ${version};`) });
       });
