@@ -662,7 +662,7 @@ fn what_came_in_a_file_is_not_ours_to_have_signed() {
             }
         }
     }
-    // Its head was changed too, so nobody knows who has written what is salvaged.
+    // Its head was changed as well: the writer of what is salvaged is unknown.
     let (store, now) = with_event(&mut page, "docs", ours[0], |_| None);
     let mut page = Desk::on(store, now, "ann");
     page.edits(Table::Heads, "docs", |_, row| row.lines().next().map(String::from));

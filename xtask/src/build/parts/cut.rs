@@ -467,8 +467,9 @@ fn data_left(module: &Optimised<'_>, parts: &[Part]) -> DataSection {
 #[cfg(test)]
 mod tests {
     use super::super::optimised;
+    use super::super::tests::{memory, table};
     use super::*;
-    use wasm_encoder::{CustomSection, MemoryType, RefType, ValType};
+    use wasm_encoder::{CustomSection, ValType};
     use wasmparser::{ElementItems, Operator};
 
     /// Says for each of its own functions what it is: the number that it begins with, and whom it calls.
@@ -512,17 +513,7 @@ mod tests {
             code_of.end();
             code.function(&function);
         }
-        let mut tables = TableSection::new();
-        let element_type = RefType::FUNCREF;
-        tables.table(TableType { element_type, table64: false, minimum: 9, maximum: None, shared: false });
-        let mut memories = MemorySection::new();
-        memories.memory(MemoryType {
-            minimum: 1,
-            maximum: None,
-            memory64: false,
-            shared: false,
-            page_size_log2: None,
-        });
+        let (tables, memories) = (table(9, None), memory());
         let mut exports = ExportSection::new();
         exports.export("fourth", ExportKind::Func, 4);
         let mut elements = ElementSection::new();

@@ -338,6 +338,26 @@ mod tests {
         ["log", "lodger::start", "lodger::room::door", "lodger::inner", "both", "lodger::room::by_table"];
     const HOUSE: [Room; 1] = [Room { name: "room", on: &[], doors: &["room::door"], code: &[] }];
 
+    pub(super) fn table(minimum: u64, maximum: Option<u64>) -> TableSection {
+        let mut tables = TableSection::new();
+        let element_type = RefType::FUNCREF;
+        tables.table(TableType { element_type, table64: false, minimum, maximum, shared: false });
+        tables
+    }
+
+    /// One page.
+    pub(super) fn memory() -> MemorySection {
+        let mut memories = MemorySection::new();
+        memories.memory(MemoryType {
+            minimum: 1,
+            maximum: None,
+            memory64: false,
+            shared: false,
+            page_size_log2: None,
+        });
+        memories
+    }
+
     /// One import and five functions. The world calls the first, which passes the door; what is behind it takes the
     /// address of the last by a piece of data.
     fn module() -> Vec<u8> {
@@ -350,17 +370,7 @@ mod tests {
         [0, 1, 0, 0, 0].iter().for_each(|&ty| {
             own.function(ty);
         });
-        let mut tables = TableSection::new();
-        let element_type = RefType::FUNCREF;
-        tables.table(TableType { element_type, table64: false, minimum: 3, maximum: Some(3), shared: false });
-        let mut memories = MemorySection::new();
-        memories.memory(MemoryType {
-            minimum: 1,
-            maximum: None,
-            memory64: false,
-            shared: false,
-            page_size_log2: None,
-        });
+        let (tables, memories) = (table(3, Some(3)), memory());
         let mut exports = ExportSection::new();
         exports.export("start", ExportKind::Func, 1);
         exports.export("memory", ExportKind::Memory, 0);
